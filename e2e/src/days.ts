@@ -11,6 +11,8 @@ const { values } = parseArgs({
     days: { type: 'string', default: '1' },
     minutes: { type: 'string', default: '1440' },
     seed: { type: 'string', default: String(Math.floor(Date.now() / 1_000)) },
+    /** When each day begins, as in `2026-11-30T22:30:00`; drawn without it. */
+    start: { type: 'string' },
     /** Shows what happens from here on, as in `2026-11-30T02:31:00`. */
     from: { type: 'string' },
   },
@@ -20,6 +22,7 @@ const [days, minutes, firstSeed] = [values.days, values.minutes, values.seed].ma
   number,
   number,
 ]
+const startAt = values.start === undefined ? undefined : Date.parse(`${values.start}Z`)
 const showFrom = values.from === undefined ? Number.POSITIVE_INFINITY : Date.parse(`${values.from}Z`)
 
 console.log(`${days} days of ${minutes} minutes, from seed ${firstSeed}`)
@@ -30,7 +33,7 @@ await withTeardown(async t => {
   for (let seed = firstSeed; seed < firstSeed + days; seed++) {
     const onMinute = (minute: number) =>
       minute % 60 === 0 && process.stderr.write(`seed ${seed}: ${minute / 60} h\r`)
-    const report = await runDay({ seed, minutes, server, onEvent, onMinute })
+    const report = await runDay({ seed, minutes, startAt, server, onEvent, onMinute })
     for (const [kind, took] of Object.entries(report.recoveries))
       recoveries[kind] = Math.max(recoveries[kind] ?? 0, took)
     console.log(lineOf(report))
@@ -55,9 +58,10 @@ function showFailure({ seed, findings, events }: DayReport): void {
   const at = first?.minute ? Date.parse(`${first.minute}Z`) : Number.POSITIVE_INFINITY
   for (const event of events.filter(event => event.at < at + 60_000).slice(-EVENTS_SHOWN))
     console.log(`  ${shown(event)}`)
+  const start = values.start === undefined ? '' : ` --start ${values.start}`
   const from = Number.isFinite(at) ? ` --from ${new Date(at - 60_000).toISOString().slice(0, 19)}` : ''
   console.log(
-    `  ${findings.length} findings; again: npm run days -- --seed ${seed} --minutes ${minutes}${from}`,
+    `  ${findings.length} findings; again: npm run days -- --seed ${seed} --minutes ${minutes}${start}${from}`,
   )
 }
 

@@ -17,6 +17,7 @@ export interface DayParts {
   /** Whether trades are so many that no exchange is ever silent for seconds. */
   readonly isBusy: boolean
   readonly find: Oracle['find']
+  readonly hasListed: Oracle['hasListed']
 }
 
 type SimulatedFault = Parameters<DayParts['exchanges']['simulator']['faults']['set']>[0]
@@ -180,18 +181,19 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     if (mode === 'half') pick.anyHalting()
     return { kind: 'rest', exchange, mode }
   }),
-  // Once for each ingester: what two answers lack is halted.
-  'omitted market': {
+  // Once for each ingester: what two answers lack is halted. The last market is one that rarely trades, without
+  // which nobody notices that it was held for halted.
+  'short answer': {
     minutes: [2, 3],
     sparesLive: true,
     begin: ({ ingesters }, pick) => {
-      const omitted = market('binance', pick.coin())
+      const length = pick.between(1, COINS.length)
       return altered(ingesters, () => {
         let isOver = false
         return (url, rows) => {
           if (isOver || !url.startsWith('/api/v3/ticker')) return rows
           isOver = true
-          return rows.filter(row => (row as { symbol: string }).symbol !== omitted)
+          return rows.slice(0, length)
         }
       })
     },

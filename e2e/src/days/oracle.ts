@@ -61,6 +61,7 @@ export class Oracle {
   #newestAt: EpochMs = 0
   #olderAt: EpochMs | undefined
   readonly #known = new Set<string>()
+  readonly #listed = new Set<string>()
 
   constructor(truth: Truth) {
     this.#truth = truth
@@ -92,6 +93,11 @@ export class Oracle {
     if (this.#updatedAt !== this.#newest) this.#newestAt = now
     this.#newest = this.#updatedAt
     this.#olderAt = undefined
+  }
+
+  /** Whether a coin was ever served. */
+  hasListed(symbol: string): boolean {
+    return this.#listed.has(symbol)
   }
 
   /** The list when no candle of the minute has been read yet: these coins have live samples of it. */
@@ -164,6 +170,7 @@ export class Oracle {
   }
 
   #judge(row: Row): void {
+    this.#listed.add(row.symbol)
     const key = JSON.stringify(row)
     if (this.#known.has(key)) return
     if (this.#known.size > 1_000) this.#known.clear()

@@ -11,7 +11,10 @@ const WHOLE_WITHIN = 5
 /** A ban may state ten minutes, which are kept to after its end too. */
 const WHOLE_WITHIN_OF_BAN = 15
 
-/** The lists are read once an hour, and a new pair is believed after half an hour: docs/coins.md#3-the-quarantine. */
+/**
+ * The lists are read once an hour, and a pair that nobody has published is believed after half an hour:
+ * docs/coins.md#3-the-quarantine.
+ */
 const TRACKED_WITHIN_MS = 120 * MINUTE_MS
 
 /** A halted coin is back within 150 s of trading again, and its minutes without a known trade are settled. */
@@ -80,6 +83,7 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
   }
   const until = world.now + minutes * MINUTE_MS - quietMs
   const active = new Set<string>()
+  let lastEndAt = world.now
   /** The faults since all was well. */
   let episode = { from: world.now, to: world.now, kinds: ['start'] }
   const beginOne = async (name: string): Promise<void> => {
@@ -106,6 +110,7 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
     world.after(forMs, () => {
       note(`${name} ends`)
       active.delete(name)
+      lastEndAt = world.now
       episode.to = world.now
       return end?.()
     })
@@ -143,10 +148,13 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
   }
   const isRelisted = (symbol: string, at: EpochMs) =>
     relistings.some(({ of, from, to }) => of === symbol && from <= at && world.now < to)
+  // Whatever keeps a new pair from half an hour of premiums in a row, or an ingester from the lists, begins that again.
+  const isNew = (symbol: string) =>
+    parts.isAll && !parts.hasListed(symbol) && (active.size > 0 || world.now < lastEndAt + TRACKED_WITHIN_MS)
   return {
     /** Whether a coin may lack a minute, without a fault that lasts then. */
     isHalted: (symbol: string, at: EpochMs) =>
-      isHalted(symbol, at) || isAfterHole(symbol, at) || isRelisted(symbol, at),
+      isHalted(symbol, at) || isAfterHole(symbol, at) || isRelisted(symbol, at) || isNew(symbol),
     isUnseen: isIn(losses),
     /** The faults that are over, where none is active. */
     past: () => (active.size === 0 && episode.kinds.length > 0 ? episode : undefined),

@@ -12,6 +12,8 @@ export interface DayOptions {
   readonly seed: number
   /** How long it is. @default 1,440 */
   readonly minutes?: number
+  /** When it begins. @default drawn */
+  readonly startAt?: EpochMs | undefined
   readonly server: Awaited<ReturnType<typeof startDayServer>>
   readonly onEvent?: (event: DayEvent) => void
   /** Hears how many minutes are over. */
@@ -46,7 +48,8 @@ export async function runDay(options: DayOptions) {
   const { seed, minutes = DAY_MINUTES, server, onEvent = () => {}, onMinute = () => {} } = options
   await warmUp()
   const draws = new Draws(seed, 'plan')
-  const startAt = Date.parse(draws.of(DATES)) + draws.between(0, DAY_MINUTES * MINUTE_MS)
+  const drawnAt = Date.parse(draws.of(DATES)) + draws.between(0, DAY_MINUTES * MINUTE_MS)
+  const { startAt = drawnAt } = options
   const world = new World(startAt, seed)
   const events: DayEvent[] = []
   const note = (what: string) => {
@@ -64,7 +67,8 @@ export async function runDay(options: DayOptions) {
   )
   const replica = createReplica(world, redis, logOf('api', note))
   const find = (minute: string, what: string) => oracle.find(minute, what)
-  const parts = { world, exchanges, redis, ingesters, replica, isAll, isBusy, find }
+  const hasListed = (symbol: string) => oracle.hasListed(symbol)
+  const parts = { world, exchanges, redis, ingesters, replica, isAll, isBusy, find, hasListed }
   const plan = planDay(parts, draws, minutes, note)
   const oracle: Oracle = new Oracle({ ...exchanges.simulator, halted: plan.isHalted, unseen: plan.isUnseen })
   /** Minutes from the end of faults until nothing was missing, at most, by kind. */

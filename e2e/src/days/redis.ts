@@ -6,7 +6,11 @@ import { standingClock } from '../faketime.ts'
 import type { Host, World } from './world.ts'
 
 type OpenClient = NonNullable<Network['redis']['openClient']>
-type Argument = string | Buffer
+type Run = (
+  method: 'call' | 'callBuffer',
+  command: string,
+  args: readonly (string | Buffer)[],
+) => Promise<unknown>
 
 /** As the service asks of its real client. */
 const COMMAND_TIMEOUT_MS: Milliseconds = 2_000
@@ -62,7 +66,7 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
     } while (!clock.standsAt(setTo))
   }
   /** One command at a time: who comes first at the server never depends on the machine. */
-  const run = async (method: 'call' | 'callBuffer', command: string, args: readonly Argument[]) => {
+  const run: Run = async (method, command, args) => {
     state.commands += 1
     await setTime()
     const reply = await raw[method](command, ...args)
@@ -75,12 +79,11 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
   await setTime()
   await raw.flushall()
   await raw.call('FUNCTION', 'FLUSH')
-  const network: World['after'] = world.after.bind(world)
   /** Clients of one host. */
   const clientOf =
     (host: Host): OpenClient =>
     () => {
-      const link = new Link(host, state, run, network)
+      const link = new Link(host, state, run)
       links.add(link)
       link.once('end', () => links.delete(link))
       return link as unknown as ReturnType<OpenClient>
@@ -115,21 +118,14 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
   }
 }
 
-interface Pending {
-  readonly reject: (error: Error) => void
-}
-
 /** One client's connection, as ioredis shows it: commands fail at once while it is away. */
 class Link extends EventEmitter {
   readonly host: Host
-  readonly pending = new Set<Pending>()
+  /** How to reject the commands that are under way. */
+  readonly #pending = new Set<(error: Error) => void>()
   readonly #state: DayRedis['state']
-  readonly #run: (
-    method: 'call' | 'callBuffer',
-    command: string,
-    args: readonly Argument[],
-  ) => Promise<unknown>
-  readonly #after: World['after']
+  readonly #run: Run
+  readonly #world: World
   #isOpen = false
   #isSubscribed = false
   #isClosed = false
@@ -137,17 +133,12 @@ class Link extends EventEmitter {
   #number = 0
   readonly #arrival = { there: 0, back: 0 }
 
-  constructor(
-    host: Host,
-    state: DayRedis['state'],
-    run: (method: 'call' | 'callBuffer', command: string, args: readonly Argument[]) => Promise<unknown>,
-    after: World['after'],
-  ) {
+  constructor(host: Host, state: DayRedis['state'], run: Run) {
     super()
     this.host = host
     this.#state = state
     this.#run = run
-    this.#after = after
+    this.#world = host.world
   }
 
   async connect(): Promise<void> {
@@ -160,11 +151,11 @@ class Link extends EventEmitter {
     this.emit('end')
   }
 
-  call(command: string, args: readonly Argument[]): Promise<unknown> {
+  call(command: string, args: readonly (string | Buffer)[]): Promise<unknown> {
     return this.#send('call', command, args)
   }
 
-  callBuffer(command: string, args: readonly Argument[]): Promise<unknown> {
+  callBuffer(command: string, args: readonly (string | Buffer)[]): Promise<unknown> {
     return this.#send('callBuffer', command, args)
   }
 
@@ -190,8 +181,8 @@ class Link extends EventEmitter {
     this.#isOpen = false
     this.#isSubscribed = false
     this.#number += 1
-    for (const { reject } of this.pending) reject(new Error('Connection is closed.'))
-    this.pending.clear()
+    for (const reject of this.#pending) reject(new Error('Connection is closed.'))
+    this.#pending.clear()
   }
 
   #attempt(ms: Milliseconds): void {
@@ -206,44 +197,44 @@ class Link extends EventEmitter {
         this.#attempt(RECONNECT_MS)
       }
     }
-    this.#after(ms, attempt, this.host)
+    this.#world.after(ms, attempt, this.host)
   }
 
   /** Packets of one connection and direction don't overtake each other. */
   #carry(way: 'there' | 'back', arrive: () => unknown): void {
-    const { world } = this.host
-    const at = Math.max(
-      world.now + this.host.network.between(0, this.#state.latencyMs + 1),
-      this.#arrival[way],
-    )
-    this.#arrival[way] = at
-    const number = this.#number
-    world.at(
-      at,
-      () => (number === this.#number ? arrive() : undefined),
-      way === 'back' ? this.host : undefined,
-    )
+    const sentAt = this.#world.now + this.host.network.between(0, this.#state.latencyMs + 1)
+    this.#arrival[way] = Math.max(sentAt, this.#arrival[way])
+    const receiver = way === 'back' ? this.host : undefined
+    this.#world.at(this.#arrival[way], this.#onThisConnection(arrive), receiver)
   }
 
-  #send(method: 'call' | 'callBuffer', command: string, args: readonly Argument[]): Promise<unknown> {
+  /** What belongs to an older connection doesn't happen. */
+  #onThisConnection(happen: () => unknown): () => unknown {
+    const number = this.#number
+    return () => (number === this.#number ? happen() : undefined)
+  }
+
+  #send(...command: Parameters<Run>): Promise<unknown> {
     if (!this.#isOpen) return Promise.reject(new Error("Stream isn't writeable"))
     return new Promise((resolve, reject) => {
-      const own: Pending = { reject }
-      this.pending.add(own)
+      this.#pending.add(reject)
       const settle = (act: () => void) => {
-        if (!this.pending.delete(own)) return
-        act()
+        if (this.#pending.delete(reject)) act()
       }
-      this.#after(COMMAND_TIMEOUT_MS, () => settle(() => reject(new Error('Command timed out'))), this.host)
+      const timeout = () => settle(() => reject(new Error('Command timed out')))
+      this.#world.after(COMMAND_TIMEOUT_MS, timeout, this.host)
       this.#carry('there', async () => {
-        const act = await this.#run(method, command, args).then(
+        const act = await this.#run(...command).then(
           reply => () => resolve(reply),
           error => () => reject(error),
         )
-        if (this.#state.lostReplies > 0 && command === 'fcall') {
+        if (this.#state.lostReplies > 0 && command[1] === 'fcall') {
           this.#state.lostReplies -= 1
-          const number = this.#number
-          this.#after(DEAD_AFTER_MS, () => number === this.#number && this.lose(), this.host)
+          this.#world.after(
+            DEAD_AFTER_MS,
+            this.#onThisConnection(() => this.lose()),
+            this.host,
+          )
         } else this.#carry('back', () => settle(act))
       })
     })

@@ -16,6 +16,7 @@ interface WorldEvent {
 export class World {
   now: EpochMs
   readonly seed: number
+  /** The next one last: most of what is planned is soon. */
   readonly #events: WorldEvent[] = []
   #order = 0
 
@@ -35,11 +36,11 @@ export class World {
 
   /** Lets everything happen that is due before an instant. */
   async passTo(until: EpochMs): Promise<void> {
-    for (let next = this.#events[0]; next !== undefined && next.at < until; next = this.#events[0]) {
-      this.#pop()
-      const { host, happen, order } = next
+    for (let next = this.#events.at(-1); next !== undefined && next.at < until; next = this.#events.at(-1)) {
+      this.#events.pop()
+      const { host, happen } = next
       if (host !== undefined && host.pausedUntil > next.at) {
-        this.#push({ at: host.pausedUntil, order, host, happen })
+        this.#push({ ...next, at: host.pausedUntil })
         continue
       }
       this.now = next.at
@@ -51,30 +52,8 @@ export class World {
   }
 
   #push(event: WorldEvent): void {
-    const heap = this.#events
-    let at = heap.push(event) - 1
-    while (at > 0) {
-      const parent = (at - 1) >> 1
-      if (!isSooner(event, heap[parent] as WorldEvent)) break
-      heap[at] = heap[parent] as WorldEvent
-      at = parent
-    }
-    heap[at] = event
-  }
-
-  #pop(): void {
-    const heap = this.#events
-    const last = heap.pop() as WorldEvent
-    if (heap.length === 0) return
-    let at = 0
-    for (let child = 1; child < heap.length; child = 2 * at + 1) {
-      const right = heap[child + 1]
-      if (right !== undefined && isSooner(right, heap[child] as WorldEvent)) child += 1
-      if (!isSooner(heap[child] as WorldEvent, last)) break
-      heap[at] = heap[child] as WorldEvent
-      at = child
-    }
-    heap[at] = last
+    const after = this.#events.findLastIndex(other => isSooner(event, other))
+    this.#events.splice(after + 1, 0, event)
   }
 }
 

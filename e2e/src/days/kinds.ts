@@ -31,8 +31,8 @@ export interface Kind {
   readonly sparesLive?: boolean
   /** Whether it loses frames, which shows when they are the last before a minute's end. @default false */
   readonly losesFrames?: boolean
-  /** Begins it; the returned function ends it */
-  begin(parts: DayParts, pick: Pick, forMs: Milliseconds): (() => unknown) | Promise<void>
+  /** Begins it; the returned function ends it, where it doesn't end by itself. */
+  begin(parts: DayParts, pick: Pick, forMs: Milliseconds): (() => unknown) | undefined | Promise<void>
 }
 
 /** What a fault draws from the seed. A coin or an ingester that it draws is the only one that it hits. */
@@ -82,7 +82,7 @@ const absence = (leave: (ingester: DayIngester) => void): Kind => ({
   minutes: [0.02, 30],
   begin: (_parts, pick) => {
     const ingester = pick.ingester()
-    if (!ingester.isRunning()) return () => {}
+    if (!ingester.isRunning()) return undefined
     leave(ingester)
     return () => ingester.start()
   },
@@ -225,7 +225,6 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     minutes: [0.01, 0.75],
     begin: ({ world }, pick, forMs) => {
       pick.ingester().weather.stalledUntil = world.now + forMs
-      return () => {}
     },
   },
   // What the old connections still have to say comes when others have taken their place, or never.
@@ -235,7 +234,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       const { host } = pick.ingester()
       for (const wire of exchanges.wires) if (wire.host === host) wire.stalledUntil = world.now + forMs
       const announced: SimulatedFault = { kind: 'shutdown', exchange: 'binance' }
-      return pick.of(true, false) ? exchanges.simulator.faults.set(announced) : () => {}
+      return pick.of(true, false) ? exchanges.simulator.faults.set(announced) : undefined
     },
   },
   storm: {
@@ -299,7 +298,6 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       const { host } = pick.ingester()
       const isNoticed = pick.of(true, false)
       for (const wire of [...exchanges.wires]) if (wire.host === host) wire.cut(isNoticed)
-      return () => {}
     },
   },
   pause: {
@@ -307,7 +305,6 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     begin: ({ replica }, pick, forMs) => {
       const host = pick.host(replica.host)
       host.pauseFor(forMs)
-      return () => {}
     },
   },
   'clock step': {
@@ -332,7 +329,6 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     minutes: [1, 2],
     begin: ({ redis, replica }, pick) => {
       redis.cut(pick.of(undefined, pick.ingester().host, replica.host))
-      return () => {}
     },
   },
   'lost writes': {
@@ -363,7 +359,6 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     minutes: [1, 2],
     begin: ({ redis }, pick) => {
       redis.state.lostReplies = pick.between(1, 4)
-      return () => {}
     },
   },
   'no library': {

@@ -23,8 +23,9 @@ const BACK_WITHIN_MS = 4 * MINUTE_MS
 /** Coins in which a minute may pass without a trade. */
 const QUIET_COINS = ['AVAX', 'KNC']
 
-/** A coin that may be held for halted, or a market whose frames are lost. */
+/** When a coin may be held for halted, frames of a market are lost, or an exchange has no candles. */
 interface Span {
+  readonly what: 'halt' | 'loss' | 'hole'
   readonly of: string
   readonly from: EpochMs
   to: EpochMs
@@ -34,11 +35,11 @@ interface Span {
 export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (what: string) => void) {
   const { world, ingesters } = parts
   const quietMs = Math.min(QUIET_MINUTES, minutes / 4) * MINUTE_MS
-  const [halts, losses, holes]: [Span[], Span[], Span[]] = [[], [], []]
+  const spans: Span[] = []
   /** Until when the minutes of a coin that was delisted and listed again, all since then, may be missing. */
   const relistings: Span[] = []
-  const spanOf = (spans: Span[], of: string, from: EpochMs) => {
-    spans.push({ of, from, to: Number.POSITIVE_INFINITY })
+  const openSpan = (what: Span['what'], of: string, from: EpochMs) => {
+    spans.push({ what, of, from, to: Number.POSITIVE_INFINITY })
     return of
   }
   /** Until when an ingester, a coin or all of the service may lose live minutes. */
@@ -64,13 +65,13 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
       coin: (...coins) => coinOf(coins.length > 0 ? coins : [draws.of(COINS), draws.of(QUIET_COINS)]),
       halting: exchange => {
         const coin = pick.coin(draws.of(COINS.slice(1)), draws.of(QUIET_COINS))
-        return market(exchange, spanOf(halts, coin, world.now - MINUTE_MS))
+        return market(exchange, openSpan('halt', coin, world.now - MINUTE_MS))
       },
       anyHalting: () => {
-        for (const symbol of COINS) spanOf(halts, symbol, world.now - MINUTE_MS)
+        for (const symbol of COINS) openSpan('halt', symbol, world.now - MINUTE_MS)
       },
-      lackingCandles: () => spanOf(holes, 'binance', world.now - MINUTE_MS),
-      unseen: exchange => spanOf(losses, market(exchange, pick.coin(...COINS.slice(1, 4))), world.now),
+      lackingCandles: () => openSpan('hole', 'binance', world.now - MINUTE_MS),
+      unseen: exchange => openSpan('loss', market(exchange, pick.coin(...COINS.slice(1, 4))), world.now),
       exchange: () => pick.of('upbit', 'binance'),
       ingester: () => {
         const ingester = draws.of(ingesters)
@@ -94,7 +95,7 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
     if (world.now + forMs > until || active.has(name)) return
     active.add(name)
     episode.kinds.push(name)
-    const before = [halts.length, losses.length, holes.length] as const
+    const before = spans.length
     const hit = new Set<string>()
     const drawn: unknown[] = []
     const beginning = begin(parts, pickInto(hit, drawn), forMs)
@@ -103,10 +104,10 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
     const isOverAt = world.now + forMs + wholeWithin([name]) * MINUTE_MS
     for (const of of sparesLive ? [] : hit.size > 0 ? hit : ['all'])
       troubledUntil.set(of, Math.max(troubledUntil.get(of) ?? 0, isOverAt))
-    const spans = [...halts.slice(before[0]), ...losses.slice(before[1]), ...holes.slice(before[2])]
-    for (const span of spans) span.to = world.now + forMs + BACK_WITHIN_MS
-    if (name === 'delisting')
-      for (const { of, from, to } of spans) relistings.push({ of, from, to: to + TRACKED_WITHIN_MS })
+    for (const span of spans.slice(before)) {
+      span.to = world.now + forMs + BACK_WITHIN_MS
+      if (name === 'delisting') relistings.push({ ...span, to: span.to + TRACKED_WITHIN_MS })
+    }
     world.after(forMs, () => {
       note(`${name} ends`)
       active.delete(name)
@@ -137,13 +138,14 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
   // A coin that is listed only later, for ingesters that track all.
   if (parts.isAll) world.after(0, () => beginOne('delisting'))
   world.after(draws.between(0, 10) * MINUTE_MS, meet)
-  const isIn = (spans: readonly Span[]) => (of: string, at: EpochMs) =>
-    spans.some(span => span.of === of && span.from <= at && at <= span.to)
-  const isHalted = isIn(halts)
+  const isIn = (kind: Span['what']) => (symbol: string, at: EpochMs) =>
+    spans.some(({ what, of, from, to }) => what === kind && of === symbol && from <= at && at <= to)
+  const isHalted = isIn('halt')
   const isAfterHole = (symbol: string, at: EpochMs) => {
     const traded = parts.exchanges.simulator.prices.lastTrade('binance', market('binance', symbol), at)
-    return holes.some(
-      ({ from, to }) => from <= at && (traded === undefined || traded.at < to - BACK_WITHIN_MS),
+    return spans.some(
+      ({ what, from, to }) =>
+        what === 'hole' && from <= at && (traded === undefined || traded.at < to - BACK_WITHIN_MS),
     )
   }
   const isRelisted = (symbol: string, at: EpochMs) =>
@@ -155,7 +157,7 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
     /** Whether a coin may lack a minute, without a fault that lasts then. */
     isHalted: (symbol: string, at: EpochMs) =>
       isHalted(symbol, at) || isAfterHole(symbol, at) || isRelisted(symbol, at) || isNew(symbol),
-    isUnseen: isIn(losses),
+    isUnseen: isIn('loss'),
     /** The faults that are over, where none is active. */
     past: () => (active.size === 0 && episode.kinds.length > 0 ? episode : undefined),
     /** Whether a coin's live sample can't be missing. */

@@ -10,6 +10,7 @@ import {
   minuteOf,
   REFERENCE_MARKETS,
 } from '@kimchi/core'
+import type { CandleRequest } from '@kimchi/feeds'
 import { CARRY_MINUTES, CandleBlock, type MissingCandles } from './candle-block.ts'
 import { type FetchPage, type PartialPage, ReadablePages, UNREADABLE_AFTER_MS } from './readable-pages.ts'
 
@@ -144,7 +145,8 @@ export class CandleBlockCache {
     // Upbit answers with the newest candles there are, however old.
     const count = exchange === 'upbit' ? BLOCK_MINUTES.upbit : last - first + 1
     const page = await this.#pages.fetch({ exchange, market, count, last }, start)
-    return new CandleBlock(page.candles, newest, missingOf(exchange, page, { first, last, previous }))
+    const missing = missingOf({ exchange, count }, page, { first, last, previous })
+    return new CandleBlock(page.candles, newest, missing)
   }
 
   async #fetchNewestMinute(clockMinute: EpochMinute): Promise<EpochMinute> {
@@ -162,20 +164,22 @@ export class CandleBlockCache {
 }
 
 /**
- * The candles from `first` to `last` that should be there and are not. Upbit writes none for a minute without a trade.
+ * The candles from `first` to `last` that should be there and are not. Upbit writes none for a minute without a trade,
+ * but a page of it is short only where the market has no older candles.
  */
 function missingOf(
-  exchange: Exchange,
+  { exchange, count }: Pick<CandleRequest, 'exchange' | 'count'>,
   { candles, unreadable }: PartialPage,
   { first, last, previous }: { first: EpochMinute; last: EpochMinute; previous: CandleBlock | undefined },
 ): MissingCandles {
   const there = new Set(candles.map(([minute]) => minute))
-  const isEmpty = candles.length === 0 && unreadable.length === 0
+  const isShort = candles.length < count && unreadable.length === 0
+  const oldest = candles[0]?.[0] ?? Number.POSITIVE_INFINITY
   const missing = new Map<EpochMinute, 'confirmed' | 'unconfirmed' | 'unreadable'>()
   for (let minute = first; minute <= last; minute++) {
     if (there.has(minute)) continue
     if (unreadable.some(bad => bad.after < minute && minute < bad.before)) missing.set(minute, 'unreadable')
-    else if (exchange === 'binance' || isEmpty)
+    else if (exchange === 'binance' || (isShort && minute < oldest))
       missing.set(minute, previous?.lacks(minute) ? 'confirmed' : 'unconfirmed')
   }
   return missing

@@ -18,8 +18,8 @@ export type MissingCandles = ReadonlyMap<EpochMinute, 'confirmed' | 'unconfirmed
  * price is carried into the block.
  *
  * Upbit writes no candle for a minute without a trade, Binance writes one for every minute. A missing Binance
- * candle does not mean that nothing traded, so no price is carried across it, nor across an empty page or a row
- * that cannot be read of either exchange.
+ * candle does not mean that nothing traded, so no price is carried across it, nor across a row that cannot be
+ * read of either exchange, or what an empty or short page lacks.
  */
 export class CandleBlock {
   /** The minute of its newest candle. */

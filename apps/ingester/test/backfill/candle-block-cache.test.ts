@@ -175,6 +175,23 @@ t.test('an empty page counts when another one, a minute later, is empty too', as
   t.equal(askedFor('KRW-A').length, 2)
 })
 
+// docs/faults.md, 81
+t.test('that nothing is older than a short page of Upbit counts when another one is as short', async t => {
+  for (const isShortAgain of [true, false]) {
+    const { blockOf, lacking, clock, askedFor } = open()
+    lacking.set('KRW-A', open => open < D + 50)
+    const first = await blockOf('upbit', 'KRW-A', D + 199)
+    t.strictSame([first.knows(D + 50), first.knows(D + 51)], [false, true])
+    if (!isShortAgain) lacking.clear()
+    await clock.advance(60_000)
+    const second = await blockOf('upbit', 'KRW-A', D + 199)
+    t.strictSame([second.knows(D + 50), second.traded(D + 50)], [true, !isShortAgain])
+    await clock.advance(600_000)
+    await blockOf('upbit', 'KRW-A', D + 199)
+    t.equal(askedFor('KRW-A').length, 2)
+  }
+})
+
 t.test('each block without candles is believed by two answers of its own, a minute apart', async t => {
   for (const [exchange, market] of [
     ['upbit', 'KRW-A'],

@@ -17,7 +17,7 @@ export interface Weather {
   copies: number
   /** What becomes of answers that are lists. */
   readonly alterations: Set<Alteration>
-  /** Candles that an answer has lacked, by symbol and minute. */
+  /** Candles that an answer has lacked, by symbol and minute, and markets of which one was short. */
   readonly absentOnce: Set<string>
 }
 

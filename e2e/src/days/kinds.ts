@@ -179,7 +179,9 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     const mode = pick.of('empty', 'half', 'truncated')
     // Half a list of what trades says of all others, whenever it is asked for, that they don't.
     if (mode === 'half') pick.anyHalting()
-    return { kind: 'rest', exchange, mode }
+    // Candles that two answers lack are believed not to be there.
+    const isBelieved = mode === 'half' && exchange === 'upbit'
+    return { kind: 'rest', exchange, mode, ...(isBelieved && { path: '/v1/market' }) }
   }),
   // Once for each ingester: what two answers lack is halted. The last market is one that rarely trades, without
   // which nobody notices that it was held for halted.
@@ -288,6 +290,28 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       return () => {
         hear()
         mend()
+      }
+    },
+  },
+  // When many minutes are open, once for each market: what two answers lack is believed.
+  'short candles': {
+    minutes: [2, 10],
+    begin: ({ exchanges, ingesters, world }, pick) => {
+      const length = pick.between(1, 10)
+      const { faults } = exchanges.simulator
+      const hear = faults.set({ kind: 'silence', exchange: 'upbit' })
+      const path = '/v1/candles'
+      const admit = faults.set({ kind: 'refuse', exchange: 'upbit', status: 500, on: 'rest', path })
+      return () => {
+        hear()
+        admit()
+        const mend = altered(ingesters, ({ absentOnce }) => (url, rows) => {
+          const market = /candles.*\bmarket=([\w-]+)/.exec(url)?.[1]
+          if (market === undefined || absentOnce.has(market)) return rows
+          absentOnce.add(market)
+          return rows.slice(0, length)
+        })
+        world.after(MINUTE_MS, mend)
       }
     },
   },

@@ -110,7 +110,8 @@ export async function runDay(options: DayOptions) {
     await world.passTo((from + minute) * MINUTE_MS + LIVE_WITHIN_MS)
     oracle.readLive(replica.documents.live(), from + minute, COINS.filter(plan.isSafe))
     await world.passTo((from + minute) * MINUTE_MS + 30_000)
-    if (minute === SETTLED_MINUTES) atFirst = resources()
+    // Each ingester has one connection to each exchange; a fault may have cut it just then.
+    if (minute === SETTLED_MINUTES) atFirst = { ...resources(), sockets: 2 * ingesters.length }
     onMinute(minute)
     const [asked, next] = [minute - 1, minute].map(at => COINS[at % COINS.length]) as [string, string]
     const days = replica.documents.history(asked, 7)

@@ -1,6 +1,6 @@
 import type { LatestTicks } from './latest-ticks.ts'
 import type { Coin, Sample } from './sample.ts'
-import { type GapReason, type Leg, sampleOrGap } from './sample-or-gap.ts'
+import { type GapReason, type Leg, type MinuteLegs, sampleOrGap } from './sample-or-gap.ts'
 import type { Exchange, Market } from './tick.ts'
 import { minuteStart } from './time.ts'
 import type { EpochMinute } from './units.ts'
@@ -49,10 +49,8 @@ export function takeSnapshot(
     const binance = latest.legBefore('binance', binanceMarket, minute)
     const legs = { upbitUp, binanceUp, allowed, upbit, binance, rate }
     const decision = sampleOrGap(symbol, minute, 'live', legs)
-    const isKnownHalt = (upbitUp && isHaltOf(upbit, minute)) || (binanceUp && isHaltOf(binance, minute))
-    const halt = isKnownHalt ? 'halted' : 'halting'
     // A halt outranks every other reason: it takes the coin off the list.
-    const outcome = decision === 'halted' ? halt : (obstacle ?? decision)
+    const outcome = decision === 'halted' ? haltOf(legs, minute) : (obstacle ?? decision)
     if (outcome === 'implausible') {
       const prices = {
         [upbitMarket]: upbit.price,
@@ -66,9 +64,18 @@ export function takeSnapshot(
   return { minute, samples, gaps }
 }
 
+/** A halt is known of a minute in which its exchange was heard, and no trade; candles may fill any other minute. */
+function haltOf(
+  { upbitUp, binanceUp, upbit, binance }: MinuteLegs,
+  minute: EpochMinute,
+): 'halted' | 'halting' {
+  const isKnown = (upbitUp && isHaltOf(upbit, minute)) || (binanceUp && isHaltOf(binance, minute))
+  return isKnown ? 'halted' : 'halting'
+}
+
 /** Whether a market is halted and no trade of it is known in the minute that ends at M. */
-function isHaltOf({ tradable, tradedAt = Number.NEGATIVE_INFINITY }: Leg, minute: EpochMinute): boolean {
-  return !tradable && tradedAt < minuteStart(minute - 1)
+function isHaltOf(leg: Leg | undefined, minute: EpochMinute): boolean {
+  return leg?.tradable === false && (leg.tradedAt ?? Number.NEGATIVE_INFINITY) < minuteStart(minute - 1)
 }
 
 /** Why no coin can have a sample although both exchanges are up; undefined where nothing is in the way. */

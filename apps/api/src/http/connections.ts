@@ -52,7 +52,8 @@ export class Connections {
   /** Notes a connection, before its first request. */
   open(socket: Socket): void {
     this.#pending.set(socket, [])
-    if (this.#held?.push(socket)) {
+    if (this.#held !== undefined) {
+      this.#held.push(socket)
       // Not before Node has begun to read.
       process.nextTick(() => socket.pause())
     }
@@ -102,14 +103,17 @@ export class Connections {
     const held = [...this.#pending.keys()]
     this.#held = held
     for (const socket of held) socket.pause()
-    const readSome = (before: number, awaited: number) => {
-      if (held.length > before && awaited < MOST_AWAITED)
-        return setImmediate(readSome, held.length, awaited + 1)
+    const readSome = () => {
       for (const socket of held.splice(-READ_IN_A_TURN)) socket.resume()
-      if (held.length > 0) return setImmediate(readSome, held.length, MOST_AWAITED)
-      this.#held = undefined
+      if (held.length > 0) setImmediate(readSome)
+      else this.#held = undefined
     }
-    setImmediate(readSome, -1, 0)
+    const most = held.length + MOST_AWAITED
+    const readWhenAllHaveOne = (before: number) => {
+      if (held.length > before && held.length < most) setImmediate(readWhenAllHaveOne, held.length)
+      else readSome()
+    }
+    setImmediate(readWhenAllHaveOne, -1)
   }
 }
 

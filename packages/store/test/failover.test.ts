@@ -53,7 +53,12 @@ for (const [name, start] of [
     t.comment(`written ${seconds.toFixed(1)} s after the primary's death`)
     t.ok(seconds < 15)
     t.strictSame(await days(), daysOf([0, 1, 2]))
-    t.equal(queue.status().totals.dropped, 0)
+    // A reply that comes after the command's patience has its minute counted as a duplicate.
+    const { stored, duplicates, resent, dropped } = queue.status().totals
+    t.match(
+      { taken: stored + duplicates, isSentAgain: resent > 0, dropped },
+      { taken: 3, isSentAgain: true, dropped: 0 },
+    )
     t.strictSame(
       await reader.readOpenMinutes('ETH', today + 1, today + 2),
       [{ start: today + 1, end: today + 2 }],

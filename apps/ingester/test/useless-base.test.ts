@@ -1,5 +1,4 @@
 import { startSimulator } from '@kimchi/simulator'
-import { ask } from '@kimchi/testkit'
 import t from 'tap'
 import { openLockstep } from './support/lockstep.ts'
 import { MARKET_COINS } from './support/market.ts'
@@ -13,7 +12,7 @@ t.test('the first base answers 451: a live answer within 90 s from the next one'
   t.teardown(() => blocked.close())
   blocked.faults.set({ kind: 'refuse', exchange: 'binance', status: 451 })
   const startedAt = clock.now()
-  const { opsPort } = await start({
+  const { ops } = await start({
     env: {
       COINS: 'BTC',
       BINANCE_WS_URL: `${blocked.binanceWsUrl},${simulator.binanceWsUrl}`,
@@ -29,6 +28,6 @@ t.test('the first base answers 451: a live answer within 90 s from the next one'
     binance_rest_base: simulator.binanceRestUrl,
     upbit_stream_base: simulator.upbitWsUrl,
   })
-  const { notes } = JSON.parse(String((await ask(opsPort, '/ready')).body)) as { notes: string[] }
+  const { notes } = JSON.parse(String((await ops('/ready')).body)) as { notes: string[] }
   t.match(notes, [/^binance stream: .* is in use instead of/, /^binance rest: .* is in use instead of/])
 })

@@ -1,5 +1,4 @@
 import { dateOf } from '@kimchi/core'
-import { ask } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { YESTERDAY } from '../support/backfill-bench.ts'
 import { openLockstep } from '../support/lockstep.ts'
@@ -14,8 +13,8 @@ async function open(t: Test, coins = MARKET_COINS) {
     /** The minutes of which a coin has a sample, up to the last but one. */
     stored: async (symbol: string, from: number) =>
       (await reader.readSamples(symbol, from, minute() - 1)).entries,
-    ready: async (opsPort: number) => {
-      const { status, body } = await ask(opsPort, '/ready')
+    ready: async ({ ops }: Awaited<ReturnType<typeof lockstep.start>>) => {
+      const { status, body } = await ops('/ready')
       return { status, ...(JSON.parse(String(body)) as { notes: string[] }) }
     },
     linesOf: async (symbol: string) =>
@@ -42,7 +41,7 @@ for (const [exchange, market, factor] of [
       await pass(8)
       t.strictSame(await stored('LINK', from), [])
       t.equal((await stored('BTC', from)).length, minute() - 1 - from, 'the others go on')
-      const { status, notes } = await ready(running.opsPort)
+      const { status, notes } = await ready(running)
       t.equal(status, 200)
       t.match(notes, [/^LINK is not published: KRW-LINK at \d+ and LINKUSDT at [\d.]+ .*ALLOW=LINK$/])
       const newest = log.lines.findLast(({ message }) => message === 'minute')
@@ -53,13 +52,13 @@ for (const [exchange, market, factor] of [
       const again = await start()
       await pass(4)
       t.strictSame(await stored('LINK', from), [], 'after a restart too')
-      t.match((await ready(again.opsPort)).notes, [/^LINK /])
+      t.match((await ready(again)).notes, [/^LINK /])
 
       await again.close()
       const allowed = await start({ env: { ALLOW: 'LINK' } })
       await pass(5)
       t.ok((await stored('LINK', from)).length > 0, 'ALLOW publishes it')
-      t.strictSame((await ready(allowed.opsPort)).notes, [])
+      t.strictSame((await ready(allowed)).notes, [])
     },
   )
 }

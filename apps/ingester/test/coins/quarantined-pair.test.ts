@@ -1,4 +1,3 @@
-import { ask } from '@kimchi/testkit'
 import t from 'tap'
 import { openLockstep } from '../support/lockstep.ts'
 import { lie, MARKET_COINS } from '../support/market.ts'
@@ -14,7 +13,7 @@ t.test(
         ...lie('CLOSE', 1.1),
       ],
     })
-    const { opsPort } = await start({ env: { BACKFILL_DAYS: '1' } })
+    const { ops } = await start({ env: { BACKFILL_DAYS: '1' } })
     await passUntil('a whole pass of backfill', async () =>
       /^\d/.test((await read.status()).drift_compared ?? ''),
     )
@@ -26,7 +25,7 @@ t.test(
     for (const coin of lie('LATER', 1.2)) simulator.list(coin)
     await pass(36)
     t.match(await read.status(), { quarantined_coins: /^LATER \(premium .*\); WRONG \(premium .*\)$/ })
-    const metrics = String((await ask(opsPort, '/metrics')).body)
+    const metrics = String((await ops('/metrics')).body)
     t.match(metrics, /^kimchi_ingester_quarantined_coins 2$/m)
     for (const symbol of ['WRONG', 'LATER']) {
       t.strictSame(await read.keysOf(symbol), [], `no key of ${symbol}`)

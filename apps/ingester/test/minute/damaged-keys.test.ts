@@ -1,5 +1,4 @@
 import { dateOf } from '@kimchi/core'
-import { ask } from '@kimchi/testkit'
 import t from 'tap'
 import { YESTERDAY } from '../support/backfill-bench.ts'
 import { openLockstep } from '../support/lockstep.ts'
@@ -10,8 +9,8 @@ const COINS = MARKET_COINS.filter(({ id }) => ['BTC', 'ETH', 'USDT'].includes(id
 // docs/faults.md, 65
 t.test('a coin with a damaged key waits alone and is named in /ready until the key is mended', async t => {
   const { raw, read, pass, passUntil, start } = await openLockstep(t, { coins: COINS })
-  const { opsPort } = await start({ env: { COINS: 'BTC,ETH' } })
-  const ready = async () => String((await ask(opsPort, '/ready')).body)
+  const { ops } = await start({ env: { COINS: 'BTC,ETH' } })
+  const ready = async () => String((await ops('/ready')).body)
   await passUntil('both are live', async () => (await read.live()).length === 2)
   await raw.rename('{kp}:daily:ETH', 'aside')
   await raw.set('{kp}:daily:ETH', 'not ours')

@@ -106,10 +106,11 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
     ingester.failed.catch(() => {})
     const close = () => closeByClock(clock, ingester)
     t.teardown(close)
+    const ops = (path: string) => ask(ingester.opsPort, path)
     // The lists are loaded in real time; the clock waits for them.
-    const isLoaded = async () => !/not loaded yet/.test(String((await ask(ingester.opsPort, '/ready')).body))
+    const isLoaded = async () => !/not loaded yet/.test(String((await ops('/ready')).body))
     await Promise.race([eventually('the lists are loaded', isLoaded), ingester.failed.catch(() => true)])
-    return { failed: ingester.failed, close, opsPort: ingester.opsPort }
+    return { failed: ingester.failed, close, ops }
   }
   /** Minutes of [from, to) of which the coin has no sample that the exchanges confirm. */
   const wrongMinutes = async (symbol: string, from: EpochMinute, to: EpochMinute) => {

@@ -139,12 +139,8 @@ export async function openTestApp(
     return (app.server.address() as AddressInfo).port
   }
   /** How many responses of a route had this status. */
-  const counted = async (route: Route, status: number) => {
-    const { values } = await durations.get()
-    const isOf = ({ metricName, labels }: (typeof values)[number]) =>
-      metricName?.endsWith('_count') && labels.route === route && labels.status === status
-    return values.find(isOf)?.value ?? 0
-  }
+  const counted = (route: Route, status: number) =>
+    durations.labelled({ route, status }).counts.reduce((sum, count) => sum + count, 0)
   return {
     listen,
     server: app.server,

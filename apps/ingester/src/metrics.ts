@@ -60,7 +60,7 @@ export function createMetrics({ version, status, redisHealth }: MetricsOptions) 
     help: 'Age of the newest event time of the stream.',
     read: () => read('watermark_age_ms', 'exchange', 1e-3),
   })
-  metrics.registerMetric(status().minutes.waits)
+  metrics.add('histogram', status().minutes.waits)
   registerRedis(metrics, redisHealth)
   return metrics
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { durationHistogram } from '@kimchi/runtime'
+import { Histogram } from '@kimchi/runtime'
 import t from 'tap'
 import { createMetrics } from '../src/metrics.ts'
 import { type IngesterStatus, statusFields } from '../src/status.ts'
@@ -20,8 +20,8 @@ const feed = {
 } as unknown as IngesterStatus['feeds']['feeds'][number]
 
 function waited(...seconds: readonly number[]) {
-  const waits = durationHistogram('kimchi_ingester_watermark_wait_seconds', 'Waits.')
-  for (const one of seconds) waits.observe(one)
+  const waits = new Histogram('kimchi_ingester_watermark_wait_seconds', 'Waits.')
+  for (const one of seconds) waits.labelled({}).observe(one)
   return waits
 }
 

@@ -1,5 +1,5 @@
 export { drain } from './drain.ts'
-export { durationHistogram } from './duration-histogram.ts'
+export { type Durations, Histogram } from './histogram.ts'
 export { listenAt } from './listen.ts'
 export { createLogger, LOG_LEVELS } from './logger.ts'
 export { MetricsRegistry } from './metrics-registry.ts'

@@ -1,11 +1,11 @@
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client'
-
-type MetricLabels = Readonly<Record<string, string | number>>
+import type { MetricLabels } from './histogram.ts'
 
 /** One value, a value for each set of labels, or undefined: nothing to report. */
 export type MetricValue = number | undefined | readonly LabelledValue[]
 
-type LabelledValue = readonly [labels: MetricLabels, value: number]
+/** @param name in place of the metric's, as a histogram's parts have one */
+type LabelledValue = readonly [labels: MetricLabels, value: number, name?: string]
 
 export interface MetricDefinition {
   readonly name: string
@@ -32,12 +32,12 @@ export class MetricsRegistry extends Registry {
   }
 
   /** Adds a metric: a gauge can go up and down, a counter, whose name ends in `_total`, only up. */
-  add(type: 'gauge' | 'counter', metric: MetricDefinition): void {
+  add(type: 'gauge' | 'counter' | 'histogram', metric: MetricDefinition): void {
     const { name, help } = metric
     const get = async () => {
       const read = await metric.read()
       const series: readonly LabelledValue[] = typeof read === 'number' ? [[{}, read]] : (read ?? [])
-      const values = series.map(([labels, value]) => ({ labels, value }))
+      const values = series.map(([labels, value, metricName]) => ({ labels, value, metricName }))
       return { name, help, type, values }
     }
     // prom-client prints whatever gives its values as the library's own metrics do.

@@ -7,7 +7,7 @@ import {
   type SpikeVerdict,
   takeSnapshot,
 } from '@kimchi/core'
-import { durationHistogram } from '@kimchi/runtime'
+import { Histogram } from '@kimchi/runtime'
 import type { MinuteQueue, SettledMinute } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
 import { type MinuteTurn, minuteTurns } from './minute-turns.ts'
@@ -45,7 +45,7 @@ export class MinuteLoop {
   readonly #options: MinuteLoopOptions
   readonly #context: Omit<Context, 'random'>
   readonly #gaps: Record<string, number> = {}
-  readonly #waits = durationHistogram(
+  readonly #waits = new Histogram(
     'kimchi_ingester_watermark_wait_seconds',
     'Delay beyond M + 2 s before the snapshot of minute M was taken, while a stream had not passed M.',
   )
@@ -102,7 +102,7 @@ export class MinuteLoop {
     this.#counts.accepted += accepted.length
     this.#counts.dropped += dropped.length
     this.#counts.skipped += skipped
-    this.#waits.observe(lateMs / 1_000)
+    this.#waits.labelled({}).observe(lateMs / 1_000)
     countReasons(gaps, this.#gaps)
     const samples = accepted.length
     this.#context.log.info({ minute, samples, gaps: gaps.length, ...countReasons(gaps), lateMs }, 'minute')

@@ -9,9 +9,12 @@ end
 
 -- A day whose hours are partly gone (evicted, deleted, expired under a shorter retention) has a row that
 -- counts minutes that nobody can see any more: writing them again would count them twice. It is frozen: only
--- minutes after its last are stored.
-local function is_frozen(symbol, day, row, minute)
-  return row and minute <= row.last and stored_count(symbol, day) < row.samples
+-- minutes after its last are stored. A call counts a day's samples once: what it stores counts in both.
+local function is_frozen(write, symbol, day, row, minute)
+  if not row or minute > row.last then return false end
+  local name = symbol .. ' ' .. day
+  if write.frozen[name] == nil then write.frozen[name] = stored_count(symbol, day) < row.samples end
+  return write.frozen[name]
 end
 
 local function has_minute(key, minute) return redis.call('ZCOUNT', key, minute, minute) > 0 end
@@ -26,7 +29,7 @@ local function store_sample(write, sample)
   if has_minute(samples, minute) then return 'duplicate' end
   local row = read_row(symbol, date)
   local is_lost = not row and redis.call('EXISTS', unpack(hour_keys(symbol, day))) > 0
-  if is_frozen(symbol, day, row, minute) then return 'frozen' end
+  if is_frozen(write, symbol, day, row, minute) then return 'frozen' end
   redis.call('ZREMRANGEBYSCORE', hour_key('settled', symbol, hour_of(minute)), minute, minute)
   redis.call('ZADD', samples, minute, sample.member)
   redis.call('EXPIREAT', samples, expiry, 'NX')
@@ -151,7 +154,7 @@ local WRITE_COMMANDS = 'HGET HGETALL HDEL HLEN EXISTS ZCARD ZCOUNT ZADD ZRANGEBY
   .. 'PUBLISH INFO'
 register_writing('kp_write', WRITE_COMMANDS, read_batch, function(batch, retention_days)
   local write = {
-    now = redis_seconds(), retention = retention_days, stored = 0, duplicates = 0, refused = {}, changed = {},
+    now = redis_seconds(), retention = retention_days, stored = 0, duplicates = 0, refused = {}, changed = {}, frozen = {},
   }
   local newest = hash_number(META, 'newest') or 0
   local newest_stored, settled = store_samples(write, batch.samples), 0

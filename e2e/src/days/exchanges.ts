@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events'
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { EpochMs, Milliseconds } from '@kimchi/core'
 import type { Network } from '@kimchi/ingester'
 import { createSimulator, type MemorySimulator, type SimulatorOptions } from '@kimchi/simulator'
+import { responseOf } from '@kimchi/testkit'
 import type { Host, World } from './world.ts'
 
 type Socket = ReturnType<Network['openSocket']>
@@ -62,6 +62,7 @@ export function openExchanges(world: World, options: SimulatorOptions) {
     },
     fetch: (input, init) => {
       const { pathname, search } = new URL(String(input))
+      const path = pathname + search
       return new Promise((resolve, reject) => {
         const signal = init?.signal
         const abort = () => reject(new Error('aborted'))
@@ -71,18 +72,10 @@ export function openExchanges(world: World, options: SimulatorOptions) {
         const delay = () =>
           Math.max(weather.stalledUntil - world.now, host.network.between(5, weather.latencyMs + 6))
         world.after(delay(), () => {
-          if (host.isDead) return
-          const request = { url: pathname + search, method: 'GET', socket: { remoteAddress: host.name } }
-          const answer = { status: 0, headers: new Headers(), ok: false, body: [] as Uint8Array[] }
-          const response = {
-            writeHead: (status: number, headers: Record<string, string>) =>
-              Object.assign(answer, { status, ok: status < 300, headers: new Headers(headers) }),
-            end: (text: string) => {
-              answer.body = [Buffer.from(answer.ok ? alteredText(text, request.url, weather) : text)]
-              world.after(delay(), () => resolve(answer as unknown as Response), host)
-            },
-          }
-          simulator.onRequest(request as unknown as IncomingMessage, response as unknown as ServerResponse)
+          const found = host.isDead ? undefined : simulator.answer(new URL(String(input)), host.name)
+          if (found === undefined) return
+          const text = found.status < 300 ? alteredText(found.text, path, weather) : found.text
+          world.after(delay(), () => resolve(responseOf({ ...found, text })), host)
         })
       })
     },

@@ -138,6 +138,7 @@ t.test('a clock that is an hour ahead reads no open candle, and settles no minut
   t.equal(status().settled, 0, 'no minute to come is settled as a gap')
 })
 
+// docs/faults.md, 13
 t.test('gaps of any shape are filled, and a live sample is never replaced', async t => {
   const { start, reader, writer, clock, isWhole } = await openBench(t, exchanges)
   const live: Sample[] = []

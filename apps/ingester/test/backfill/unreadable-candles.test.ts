@@ -1,40 +1,27 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { formatTimestamp, minuteStart } from '@kimchi/core'
 import { RestClient } from '@kimchi/feeds'
 import { systemClock } from '@kimchi/runtime'
-import { createMemoryLog, passUntil } from '@kimchi/testkit'
+import { createMemoryLog, fetchFrom, passUntil } from '@kimchi/testkit'
 import t from 'tap'
 import { BTC, ETH, openBench, openExchanges, silent, YESTERDAY } from '../support/backfill-bench.ts'
 
 type Row = Record<string, unknown>
 
 const exchanges = await openExchanges(t)
-const { simulator } = exchanges
 
 /** Changes the rows of a market's candles on their way here; undefined leaves them. */
 let spoil: ((row: Row, market: string) => unknown) | undefined
 
-/** A gateway before both exchanges that spoils rows of candles. */
-const gateway = createServer(async (request, response) => {
-  const url = new URL(request.url ?? '', 'http://gateway')
-  const isUpbit = url.pathname.startsWith('/upbit')
-  const base = isUpbit ? simulator.upbitRestUrl : simulator.binanceRestUrl
-  const answer = await fetch(base + (request.url ?? '').replace(/^\/(upbit|binance)/, ''))
-  const json: unknown = await answer.json()
-  const market = url.searchParams.get('market') ?? url.searchParams.get('symbol') ?? ''
-  const rows =
-    Array.isArray(json) && spoil !== undefined ? json.map(row => spoil?.(row, market) ?? row) : json
-  response.writeHead(answer.status).end(JSON.stringify(rows))
-})
-await new Promise<void>(resolve => gateway.listen(0, '127.0.0.1', resolve))
-t.teardown(() => {
-  gateway.closeAllConnections()
-  gateway.close()
-})
-const gatewayUrl = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`
+/** Both exchanges, behind something that spoils rows of candles. */
+const answer: typeof exchanges.simulator.answer = (url, caller) => {
+  const found = exchanges.simulator.answer(url, caller)
+  const market = url.searchParams.get('market') ?? url.searchParams.get('symbol')
+  if (found === undefined || market === null || spoil === undefined) return found
+  const rows = JSON.parse(found.text) as readonly Row[]
+  return { ...found, text: JSON.stringify(rows.map(row => spoil?.(row, market) ?? row)) }
+}
 const rest = new RestClient(
-  { upbit: `${gatewayUrl}/upbit`, binance: `${gatewayUrl}/binance`, userAgent: 'test' },
+  { upbit: 'http://upbit', binance: 'http://binance', userAgent: 'test', fetch: fetchFrom({ answer }) },
   { clock: systemClock, log: silent, signal: new AbortController().signal },
 )
 const RIGHT = { lost: 0, doubled: 0, wrong: 0 }

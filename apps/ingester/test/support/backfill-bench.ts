@@ -13,7 +13,7 @@ import { RestClient } from '@kimchi/feeds'
 import { createLogger, systemClock } from '@kimchi/runtime'
 import { DEFAULT_COINS, type SimulatorOptions, startSimulator } from '@kimchi/simulator'
 import { openRedis, SampleReader, SampleWriter } from '@kimchi/store'
-import { audit, startRedis, stayClearOfMidnight, type TestRedis } from '@kimchi/testkit'
+import { audit, fetchFrom, startRedis, stayClearOfMidnight, type TestRedis } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { Backfill, type BackfillOptions } from '../../src/backfill/run-backfill.ts'
 import { withTrades } from './market.ts'
@@ -39,7 +39,7 @@ export const FEW_TRADES = DEFAULT_COINS.map(coin => withTrades(coin, usual => Ma
 
 type RestRequest = Parameters<NonNullable<SimulatorOptions['onRequest']>>[0]
 
-/** A simulator whose candles are asked for through real REST requests, and a Redis, for all tests of a file. */
+/** A simulator whose candles are asked for in memory, and a Redis, for all tests of a file. */
 export async function openExchanges(t: Test, options: SimulatorOptions = {}) {
   const requests: RestRequest[] = []
   const simulator = await startSimulator({
@@ -53,7 +53,7 @@ export async function openExchanges(t: Test, options: SimulatorOptions = {}) {
   const sharedRedis = await startRedis(t)
   const { upbitRestUrl: upbit, binanceRestUrl: binance } = simulator
   const rest = new RestClient(
-    { upbit, binance, userAgent: 'test' },
+    { upbit, binance, userAgent: 'test', fetch: fetchFrom(simulator) },
     { clock: systemClock, log: silent, signal: new AbortController().signal },
   )
   const requestsFor = (exchange: string) =>

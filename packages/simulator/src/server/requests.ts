@@ -11,22 +11,35 @@ import { urlOf } from './client-input.ts'
 import type { ExchangeRest, RestResponse } from './exchange-rest.ts'
 
 /** Responds to REST requests of both exchanges, and to those about faults. */
-export function createRequestListener(exchanges: SimulatedExchanges): RequestListener {
-  const sides = { upbit: createUpbitRest(exchanges), binance: createBinanceRest(exchanges) }
+export function createRequestListener(exchanges: SimulatedExchanges, answer: Answer): RequestListener {
   return (request, response) => {
     const url = urlOf(request)
     const { pathname } = url
-    const exchange = exchangeOf(pathname)
     if (/^\/faults(\/|$)/.test(pathname)) {
       void respondToFaultRequest(exchanges, request, pathname).then(found => write(response, found))
-    } else if (!exchange) {
+    } else if (!exchangeOf(pathname)) {
       write(response, { status: pathname === '/' ? 200 : 404, body: { simulated: true, faults: '/faults' } })
     } else if (request.method !== 'GET') {
       write(response, { status: 405, body: { error: 'only GET is allowed' } })
     } else {
-      const found = respondAs(exchanges, exchange, sides[exchange], url, request.socket.remoteAddress)
-      if (found) write(response, found, mangledBody(exchanges, exchange, pathname, found))
+      const found = answer(url, request.socket.remoteAddress)
+      if (found) write(response, found, found.text)
     }
+  }
+}
+
+/**
+ * What an exchange answers to a GET request, with its text as a fault may have mangled it; undefined when a fault
+ * wants no response, and for a path that no exchange has.
+ */
+export type Answer = (url: URL, caller?: string) => (RestResponse & { readonly text: string }) | undefined
+
+export function createAnswer(exchanges: SimulatedExchanges): Answer {
+  const sides = { upbit: createUpbitRest(exchanges), binance: createBinanceRest(exchanges) }
+  return (url, caller) => {
+    const exchange = exchangeOf(url.pathname)
+    const found = exchange && respondAs(exchanges, exchange, sides[exchange], url, caller)
+    return found && { ...found, text: mangledBody(exchanges, exchange, url.pathname, found) }
   }
 }
 

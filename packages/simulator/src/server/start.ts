@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { type LastFrame, lastMiniTicker } from '../binance/mini-ticker.ts'
 import { createExchanges, type SimulatorOptions } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Exchange } from '../market/types.ts'
-import { createRequestListener } from './requests.ts'
+import { createAnswer, createRequestListener } from './requests.ts'
 import { createSockets } from './sockets.ts'
 
 /** A running simulator of both exchanges on one port. An interface, so that declarations elsewhere can name it. */
@@ -18,9 +18,12 @@ export function createSimulator(options: SimulatorOptions = {}) {
   const exchanges = createExchanges(options, () => sockets.pump())
   const { listings, prices, faults } = exchanges
   const sockets = createSockets(exchanges)
+  const answer = createAnswer(exchanges)
   return {
     sockets,
-    onRequest: createRequestListener(exchanges),
+    /** Answers a REST request as the port does. */
+    answer,
+    onRequest: createRequestListener(exchanges, answer),
     prices,
     faults,
     /**

@@ -34,6 +34,7 @@ interface LiveList {
   }[]
 }
 
+// docs/faults.md, 1
 t.test(
   'prices sent by the exchanges come out of both routes, and no process takes a minute with it',
   async t => {

@@ -20,7 +20,8 @@ t.test('Redis away, frozen, refusing, emptied: one ingester lives through all of
     redis: { args: ['--save', '3600 1000000', '--dbfilename', dumps] },
   })
   await mkdir(join(redis.dir, dumps))
-  const ingester = bed.start('a')
+  // Days are of UTC wherever an ingester runs.
+  const ingester = bed.start('a', { TZ: 'America/St_Johns' })
   await nextMinute(ingester, hasAll)
   const reason = (pattern: RegExp) =>
     eventually(String(pattern), async () => {
@@ -125,4 +126,27 @@ t.test('Redis away, frozen, refusing, emptied: one ingester lives through all of
   })
 
   isWhole(t, await bed.settle())
+
+  await t.test('and the audit notices what is wrong', async t => {
+    const key = (await raw.keys('{kp}:samples:BTC:*')).sort().at(-4) ?? ''
+    const [member = ''] = (await raw.callBuffer('ZRANGE', [key, 0, 0])) as Buffer[]
+    const minute = Number(await raw.zscore(key, member))
+    await raw.zrem(key, member)
+    t.match(
+      await bed.audit(),
+      { lost: 1, doubled: 1 },
+      'a sample that is gone, while its day still counts it',
+    )
+    const wrong = Buffer.from(member)
+    wrong.writeDoubleBE(1.5, wrong.indexOf(0xcb) + 1)
+    await raw.zadd(key, minute, wrong)
+    t.match(await bed.audit(), { lost: 0, doubled: 0, wrong: 1 }, 'a sample that no exchange sent')
+    await raw.zadd(key, minute, member)
+    t.match(await bed.audit(), { doubled: 1 }, 'a minute twice')
+    await raw.zrem(key, wrong)
+    isWhole(t, await bed.audit())
+    const [date = '', row = ''] = Object.entries(await raw.hgetall('{kp}:daily:ETH'))[0] ?? []
+    await raw.hset('{kp}:daily:ETH', date, row.replace(/"sum":(-?\d+)/, '"sum":1'))
+    t.match(await bed.audit(), { wrong: 1 }, 'a day that is not the fold of its samples')
+  })
 })

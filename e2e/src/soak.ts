@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type Teardown, withTeardown } from '@kimchi/testkit'
 import { seededRandom } from './seeded-random.ts'
-import { runFaults } from './soak/faults.ts'
 import { openLoad } from './soak/load.ts'
 import { memoryGrowth, type Reading, readResourceUse, resourceTable } from './soak/resource-use.ts'
 import { openSoakStack } from './soak/stack.ts'
@@ -27,22 +26,16 @@ async function soak(t: Teardown): Promise<readonly string[]> {
   execFileSync(fileURLToPath(new URL('../../scripts/image-nginx.sh', import.meta.url)))
   const random = seededRandom(seed)
   const stack = await openSoakStack(t)
-  console.log(`${minutes} minutes of faults and load, seed ${seed}`)
+  console.log(`${minutes} minutes of load, seed ${seed}`)
   const load = openLoad(stack.port, stack.bed.coins, random)
   t.teardown(load.close)
-  const ending = new AbortController()
   const startedAt = performance.now()
-  const minute = () => (performance.now() - startedAt) / 60_000
-  const onFault = (name: string) => console.log(`${minute().toFixed(1)} min  ${name}`)
-  const faults = runFaults(stack, random, ending.signal, onFault)
   const readings: Reading[] = []
-  while (minute() < minutes) {
+  while (performance.now() - startedAt < minutes * 60_000) {
     await delay(READ_EVERY_MS)
     const { requests, failed } = load.counts
     readings.push({ requests, failed, ...(await readResourceUse(stack.opsPorts, stack.raw)) })
   }
-  ending.abort()
-  await faults
   await load.close()
   const { failed, failures } = load.counts
   const { lost, doubled, wrong, live, candle, findings } = await stack.bed.settle()

@@ -1,5 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import type { Milliseconds } from '@kimchi/core'
 import { type EmbeddedRedis, projectRedis, type RedisBinary, startEmbeddedRedis } from '@kimchi/local-redis'
 import { Redis, type RedisOptions } from 'ioredis'
 import { createFolder, type Teardown } from './teardown.ts'
@@ -61,20 +59,8 @@ export async function startRedis(t: Teardown, options: TestRedisOptions = {}) {
     stop: () => server.stop(),
     /** Starts a server again on the same port and folder. @param more arguments, for this start alone */
     restart,
-    /** Kills the server, and starts it again after a while. */
-    killFor: async (ms: Milliseconds) => {
-      await kill()
-      await delay(ms)
-      await restart()
-    },
     /** Freezes the server: alive, not answering (SIGSTOP). */
     pause,
     resume,
-    /** Freezes the server for a while. */
-    freezeFor: async (ms: Milliseconds) => {
-      pause()
-      await delay(ms)
-      resume()
-    },
   }
 }

@@ -23,7 +23,7 @@ const THIRD_PARTIES = {
   msgpackr: ['^packages/store/src/codec\\.ts$'],
   pino: ['^packages/runtime/src/logger\\.ts$'],
   'playwright-core': ['^packages/testkit/src/chromium\\.ts$'],
-  'prom-client': ['^packages/runtime/src/(duration-histogram|metrics-registry)\\.ts$'],
+  'prom-client': ['^packages/runtime/src/metrics-registry\\.ts$'],
   sirv: ['^apps/local/src/page-server\\.ts$'],
   ws: ['^packages/feeds/src/feed/connection\\.ts$', '^packages/simulator/src/'],
 }

@@ -8,8 +8,6 @@ import { systemClock } from '@kimchi/runtime'
 export function createFastClock(startAt: EpochMs, factor: number, realStartAt: EpochMs = Date.now()) {
   const now = () => startAt + (Date.now() - realStartAt) * factor
   return {
-    /** Its milliseconds per real millisecond. */
-    factor,
     now,
     elapsed: () => systemClock.elapsed() * factor,
     wait: (ms: Milliseconds, signal?: AbortSignal) => systemClock.wait(ms / factor, signal),

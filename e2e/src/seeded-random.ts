@@ -20,7 +20,7 @@ export class Draws {
 }
 
 /** Numbers 0 ≤ x < 1 that are the same for the same seed (mulberry32). */
-export function seededRandom(seed: number): () => number {
+function seededRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0

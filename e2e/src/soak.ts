@@ -3,18 +3,16 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type Teardown, withTeardown } from '@kimchi/testkit'
-import { seededRandom } from './seeded-random.ts'
 import { openLoad } from './soak/load.ts'
 import { memoryGrowth, type Reading, readResourceUse, resourceTable } from './soak/resource-use.ts'
 import { openSoakStack } from './soak/stack.ts'
 
 const READ_EVERY_MS = 5_000
 
-const option = (fallback: string) => ({ type: 'string', default: fallback }) as const
-const { values } = parseArgs({ options: { minutes: option('30'), seed: option('1') } })
-const [minutes, seed] = [Number(values.minutes), Number(values.seed)]
-if (!(minutes > 0) || !Number.isInteger(seed)) {
-  console.error('usage: npm run soak -- [--minutes 30] [--seed 1]')
+const { values } = parseArgs({ options: { minutes: { type: 'string', default: '30' } } })
+const minutes = Number(values.minutes)
+if (!(minutes > 0)) {
+  console.error('usage: npm run soak -- [--minutes 30]')
   process.exit(2)
 }
 const problems = await withTeardown(soak).catch(thrown => [String(thrown?.stack ?? thrown)])
@@ -24,10 +22,9 @@ process.exit(problems.length === 0 ? 0 : 1)
 /** What was wrong in the end. */
 async function soak(t: Teardown): Promise<readonly string[]> {
   execFileSync(fileURLToPath(new URL('../../scripts/image-nginx.sh', import.meta.url)))
-  const random = seededRandom(seed)
   const stack = await openSoakStack(t)
-  console.log(`${minutes} minutes of load, seed ${seed}`)
-  const load = openLoad(stack.port, stack.bed.coins, random)
+  console.log(`${minutes} minutes of load`)
+  const load = openLoad(stack.port, stack.bed.coins)
   t.teardown(load.close)
   const startedAt = performance.now()
   const readings: Reading[] = []

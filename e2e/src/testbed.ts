@@ -92,13 +92,9 @@ export async function openTestbed(
   }
   let settledTo = 0
   return {
-    clock,
     exchanges,
     coins,
-    /** The minute that runs now. */
-    minute: () => minuteOf(clock.now()),
     start,
-    untilFilled,
     /** Audits once more what `settle` audited. */
     audit: () => auditTo(settledTo),
     /** Starts a last ingester, waits until it has filled what can be filled, and audits everything. */

@@ -7,7 +7,6 @@ import {
   openTestWriter,
   type Replica,
   readsOf,
-  reasonsOf,
   settledReads,
   startReplica,
   startTestApi,
@@ -62,19 +61,6 @@ t.test('with Redis away, requests for histories that are not held cost a few log
   t.equal(logged('Redis answers'), 1, 'only at the start')
   await redis.restart()
   await eventually('it says so', async () => logged('Redis answers') === 2)
-})
-
-t.test('reads failed histories again as soon as Redis is back', async t => {
-  const redis = await startRedis(t, { appendonly: true })
-  const writer = await openTestWriter(t, redis.url)
-  // Not overdue soon, so that nothing polls Redis.
-  await writer.writeMinute(now() + 1)
-  const api = await startTestApi(t, redis.url)
-  await redis.kill()
-  t.equal((await ask(`${api.base}/BTC/daily`)).status, 503)
-  await redis.restart()
-  await eventually('Redis', async () => !/away|could not/.test(await reasonsOf(api)))
-  await eventually('it', async () => (await ask(`${api.base}/BTC/daily`)).status === 200)
 })
 
 // docs/faults.md, 50

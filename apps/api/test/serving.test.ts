@@ -117,21 +117,6 @@ t.test('the first response of a minute is compressed for who accepts it, list an
   t.pass('whatever was asked first')
 })
 
-t.test('a steady stream of requests costs Redis nothing', async t => {
-  const redis = await startRedis(t)
-  const writer = await openTestWriter(t, redis.url)
-  // Not overdue soon, so that nothing polls Redis.
-  await writer.writeMinute(now() + 1)
-  const api = await startTestApi(t, redis.url, { histories: ['BTC'] })
-  await settledReads(redis)
-  const raw = redis.client()
-  const commands = async () => Number(/total_commands_processed:(\d+)/.exec(await raw.info('stats'))?.[1])
-  const before = await commands()
-  for (let n = 0; n < 500; n++) await ask(n % 2 === 0 ? api.base : `${api.base}/BTC/daily?days=${n}`)
-  // The test itself sends two INFO.
-  t.ok((await commands()) - before <= 2)
-})
-
 t.test('two replicas give the same bytes and tags, also after one was killed', async t => {
   const redis = await startRedis(t)
   const writer = await openTestWriter(t, redis.url)

@@ -7,50 +7,6 @@ import { ask, eventually, getJson, openTestWriter, sampleOf, startReplica, start
 
 const now = () => minuteOf(Date.now())
 
-t.test('both routes answer what a writer wrote', async t => {
-  const redis = await startRedis(t)
-  const writer = await openTestWriter(t, redis.url)
-  const minute = now()
-  await writer.writeMinute(minute - 1)
-  await writer.writeMinute(minute)
-  const api = await startTestApi(t, redis.url, { histories: ['ETH'] })
-  const list = await getJson(api.base)
-  t.equal(list.count, 3)
-  t.strictSame(
-    list.data.map((row: { symbol: string }) => row.symbol),
-    ['BTC', 'ETH', 'XRP'],
-  )
-  const { upbitKrw, binanceUsdt, usdtKrw, premiumE4 } = sampleOf('ETH', minute)
-  t.match(list.data[1], {
-    name: 'Coin ETH',
-    premium_pct: premiumE4 / 10_000,
-    upbit_krw: upbitKrw,
-    binance_usdt: binanceUsdt,
-    usdt_krw: usdtKrw,
-    snapshot_at: list.updated_at,
-  })
-  const history = await getJson(`${api.base}/eth/daily`)
-  t.match(history, { result: 'ok', symbol: 'ETH', name: 'Coin ETH', count: history.data.length })
-  t.equal(
-    history.data.reduce((sum: number, day: { samples: number }) => sum + day.samples, 0),
-    2,
-  )
-})
-
-t.test('a minute written while the API runs appears in list and history', async t => {
-  const redis = await startRedis(t)
-  const writer = await openTestWriter(t, redis.url)
-  await writer.writeMinute(now() - 3)
-  const api = await startTestApi(t, redis.url, { histories: ['BTC'] })
-  const before = await getJson(api.base)
-  await eventually('the subscription', async () => {
-    await writer.writeMinute(now())
-    return (await getJson(api.base)).updated_at !== before.updated_at
-  })
-  const samples = (await getJson(`${api.base}/BTC/daily`)).data.map((day: { samples: number }) => day.samples)
-  t.ok(samples.reduce((a: number, b: number) => a + b) >= 2)
-})
-
 t.test('backfilled days appear in a history that is in memory already', async t => {
   const redis = await startRedis(t)
   const writer = await openTestWriter(t, redis.url)
@@ -126,13 +82,6 @@ t.test('a taken port ends the program with a reason and exit code 1', async t =>
   const redis = await startRedis(t)
   const api = await startTestApi(t, redis.url, { nothing: true })
   await t.rejects(startReplica(t, redis.url, { port: api.port }), /ended \(1\)/)
-})
-
-t.test('SIGTERM ends the program in order', async t => {
-  const redis = await startRedis(t)
-  const replica = await startReplica(t, redis.url, { nothing: true })
-  t.equal((await ask(replica.base)).status, 503)
-  t.equal(await replica.end('SIGTERM'), 0)
 })
 
 t.test('who is connected while the API closes is told so, and answered', async t => {

@@ -19,16 +19,6 @@ t.test('reads a list of coins in its order, in any letter case, each once', asyn
   t.equal(readConfig({ COINS: 'ALL' }).COINS, 'all')
 })
 
-t.test('reads a list of addresses in its order; a comma inside one is written %2C', async t => {
-  t.strictSame(readConfig({ BINANCE_WS_URL: 'ws://a/, wss://b/x%2Cy,ws://a' }).BINANCE_WS_URL, [
-    'ws://a',
-    'wss://b/x%2Cy',
-  ])
-  t.throws(() => readConfig({ BINANCE_WS_URL: 'ws://a,' }), {
-    message: /BINANCE_WS_URL must be wss:\/\/ or ws:\/\/ URLs/,
-  })
-})
-
 t.test('reports every problem at once, by name and value, without passwords', async t => {
   const bad = {
     COINS: 'BTC,,ETH',

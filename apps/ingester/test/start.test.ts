@@ -128,13 +128,6 @@ t.test(
   },
 )
 
-t.test('an unknown coin ends it with its name', async t => {
-  const redis = await startRedis(t)
-  const simulator = await exchanges(t)
-  const { failed } = await start(t, redis.url, simulator.url, { env: { COINS: 'BTC,ETHH,DOG' } })
-  t.match(await failed, { code: 'KIMCHI_ERR_UNKNOWN_SYMBOL', message: /ETHH.*DOG/ })
-})
-
 t.test('simulated prices are refused by a Redis that holds live ones, before anything is stored', async t => {
   const redis = await startRedis(t)
   const raw = redis.client()

@@ -51,7 +51,7 @@ export interface Finding {
 /** Judges all that is served while a day runs, and all that is stored at its end, by what the exchanges made. */
 export class Oracle {
   readonly findings: Finding[] = []
-  readonly counts = { lists: 0, values: 0, days: 0, stored: 0, minutes: 0 }
+  readonly counts = { lists: 0, values: 0, stored: 0 }
   readonly #truth: Truth
   readonly #digest = createHash('sha256')
   #tag = ''
@@ -117,7 +117,6 @@ export class Oracle {
     for (const { date, samples, ...day } of data) {
       const row = JSON.parse(stored[date] ?? '{}') as Record<string, number>
       if (row.samples !== samples) continue
-      this.counts.days += 1
       const fold = { ...row, avg: (row.sum ?? 0) / samples }
       for (const [name, pct] of Object.entries(day)) {
         const expected = fold[name.replace('_pct', '') as keyof typeof fold] ?? Number.NaN
@@ -145,7 +144,6 @@ export class Oracle {
     const { findings, ...counts } = await audit({ ...options, truth: this.#truth })
     const { lost, doubled, wrong, live, candle } = counts
     this.counts.stored = live + candle
-    this.counts.minutes = options.coins.length * (options.to - options.from)
     for (const finding of findings) this.find(/\d{4}-\S+/.exec(finding)?.[0] ?? '', finding)
     this.#digest.update(JSON.stringify({ lost, doubled, wrong, live, candle }))
   }

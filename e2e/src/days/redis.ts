@@ -48,8 +48,6 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
     isUp: true,
     /** When it was last away. */
     upSince: 0,
-    /** Longest one-way time of a packet. */
-    latencyMs: 1,
     /** How many replies to writes are lost from now on. */
     lostReplies: 0,
     /** When it last lost writes. */
@@ -202,7 +200,7 @@ class Link extends EventEmitter {
 
   /** Packets of one connection and direction don't overtake each other. */
   #carry(way: 'there' | 'back', arrive: () => unknown): void {
-    const sentAt = this.#world.now + this.host.network.between(0, this.#state.latencyMs + 1)
+    const sentAt = this.#world.now + this.host.network.between(0, 2)
     this.#arrival[way] = Math.max(sentAt, this.#arrival[way])
     const receiver = way === 'back' ? this.host : undefined
     this.#world.at(this.#arrival[way], this.#onThisConnection(arrive), receiver)

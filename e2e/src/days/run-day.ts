@@ -132,7 +132,6 @@ export async function runDay(options: DayOptions) {
   oracle.compareResources(atFirst, atLast, resources())
   return {
     seed,
-    startAt,
     digest,
     findings: oracle.findings,
     events,

@@ -11,7 +11,7 @@ const FAILURES_KEPT = 10
  * Opens callers on kept connections, who ask until they are closed: mostly for the live list, sometimes for
  * histories; some with the tag that they got last.
  */
-export function openLoad(port: number, coins: readonly string[], random: () => number) {
+export function openLoad(port: number, coins: readonly string[]) {
   const closing = new AbortController()
   /** `failed` counts requests without a 200 or 304 and empty answers; `failures` are the first few in words. */
   const counts = { requests: 0, failed: 0, failures: [] as string[] }
@@ -19,11 +19,11 @@ export function openLoad(port: number, coins: readonly string[], random: () => n
   async function call(): Promise<void> {
     const tags = new Map<string, string>()
     while (!closing.signal.aborted) {
-      const path = pathOf(coins, random)
+      const path = pathOf(coins)
       const tag = tags.get(path)
       const headers = {
-        'accept-encoding': CODINGS[Math.floor(random() * CODINGS.length)] ?? 'br',
-        ...(tag !== undefined && random() < 0.5 ? { 'if-none-match': tag } : {}),
+        'accept-encoding': CODINGS[Math.floor(Math.random() * CODINGS.length)] ?? 'br',
+        ...(tag !== undefined && Math.random() < 0.5 ? { 'if-none-match': tag } : {}),
       }
       const outcome = await get(`http://127.0.0.1:${port}${path}`, headers).catch(String)
       counts.requests += 1
@@ -32,7 +32,7 @@ export function openLoad(port: number, coins: readonly string[], random: () => n
         counts.failed += 1
         if (counts.failures.length < FAILURES_KEPT) counts.failures.push(`${path}: ${outcome}`)
       }
-      await delay((random() * 2_000 * CALLERS) / PER_SECOND)
+      await delay((Math.random() * 2_000 * CALLERS) / PER_SECOND)
     }
   }
   const running = Array.from({ length: CALLERS }, call)
@@ -45,13 +45,13 @@ export function openLoad(port: number, coins: readonly string[], random: () => n
   }
 }
 
-function pathOf(coins: readonly string[], random: () => number): string {
-  const coin = coins[Math.floor(random() * coins.length)]
-  const kind = random()
+function pathOf(coins: readonly string[]): string {
+  const coin = coins[Math.floor(Math.random() * coins.length)]
+  const kind = Math.random()
   if (kind < 0.8) return LIVE
   return kind < 0.95
     ? `${LIVE}/${coin}/daily`
-    : `${LIVE}/${coin}/daily?days=${1 + Math.floor(random() * 365)}`
+    : `${LIVE}/${coin}/daily?days=${1 + Math.floor(Math.random() * 365)}`
 }
 
 /** The entity tag of a good answer, or what is wrong with it. */

@@ -14,22 +14,6 @@ const samples = fc.uniqueArray(
   { selector: sample => sample.minute, maxLength: 60 },
 )
 
-t.test('the mean is rounded half away from zero, on both sides of it', async t => {
-  const means = [
-    [-1, 1],
-    [1, 1],
-    [-1, 2],
-    [1, 2],
-    [-1, 3],
-    [-5, 2],
-    [0, 4],
-  ] as const
-  t.strictSame(
-    means.map(([sum, samples]) => averageE4({ sum, samples })),
-    [-1, 1, -1, 1, 0, -3, 0],
-  )
-})
-
 t.test('no samples fold into no days', async t => t.strictSame(foldDays([]), []))
 
 t.test('a day folds into open, high, low, close, sum and count', async t => {
@@ -63,25 +47,6 @@ t.test('the minute at 00:00 belongs to the day that begins with it, across a lea
       ['2028-02-29', 2, LEAP_DAY, LEAP_DAY + DAY_MINUTES - 1],
       ['2028-03-01', 1, LEAP_DAY + DAY_MINUTES, LEAP_DAY + DAY_MINUTES],
     ],
-  )
-})
-
-t.test('a whole day has 1440 samples', async t => {
-  const whole = Array.from({ length: DAY_MINUTES }, (_, index) => ({
-    minute: LEAP_DAY + index,
-    premiumE4: 7,
-  }))
-  t.match(foldDays(whole), [{ samples: 1_440, sum: 10_080, open: 7, close: 7 }])
-})
-
-t.test('samples in any order fold into the same days', async () => {
-  const shuffled = samples.chain(list =>
-    fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })),
-  )
-  fc.assert(
-    fc.property(shuffled, ([list, other]) => {
-      return isDeepStrictEqual(foldDays(other), foldDays(list))
-    }),
   )
 })
 

@@ -98,13 +98,6 @@ t.test('a coin quiet on Binance is carried for as long, a seed counting as a tra
   t.strictSame(outcomes(latest, M, [ETH]), ['no-binance-price'], 'a frame without a trade extends nothing')
 })
 
-t.test('the rate is carried for as long as a coin, and no longer', async t => {
-  const latest = (seconds: number) =>
-    record(UPBIT_BTC, upbitTick('KRW-USDT', 1_400, at(seconds)), BINANCE_BTC, ...PASSED)
-  t.strictSame(outcomes(latest(-3_600)), [[99_000_000, 70_000, 1_400]])
-  t.strictSame(outcomes(latest(-3_601)), ['no-rate'])
-})
-
 t.test('one exchange silent: a gap for every coin, never a premium of mixed age', async t => {
   const silentUpbit = [UPBIT_BTC, RATE].map(tick => ({
     ...tick,

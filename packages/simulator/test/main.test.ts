@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { get } from './clients.ts'
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 
@@ -27,20 +26,6 @@ t.test('runs alone, prints its URLs, and ends on SIGTERM', async t => {
   t.match(String(lines), /^SIMULATED PRICES of Upbit and Binance at http:\/\/127\.0\.0\.1:\d+\n/)
   child.kill('SIGTERM')
   t.strictSame(await once(child, 'exit'), [0, null])
-})
-
-t.test('the same seed gives the same past after a restart', async t => {
-  const query = '/v1/candles/minutes/1?market=KRW-XRP&count=50&to=2026-01-01T00:00:00'
-  const answers: unknown[] = []
-  for (const SEED of ['a', 'a', 'b']) {
-    const child = startMain(t, { PORT: '0', SEED })
-    const url = await urlOf(child)
-    answers.push((await get(url + query)).body)
-    child.kill('SIGINT')
-    await once(child, 'exit')
-  }
-  t.strictSame(answers[0], answers[1])
-  t.notSame(answers[0], answers[2])
 })
 
 t.test('ends when its parent is gone', async t => {

@@ -184,15 +184,6 @@ t.test('a day that counts a doubled minute twice, as 1.0.0 folded it, is mended'
   t.strictSame((await reader.readDays('BTC')).entries, foldDays(samples))
 })
 
-t.test('a frozen day stays frozen when it is mended', async t => {
-  const { raw, date, rowOf, mend, check } = await openDay(t)
-  const before = await rowOf()
-  await raw.del(samplesKey('BTC', date, 0))
-  t.notOk(await mend())
-  t.equal(await rowOf(), before)
-  t.match(await check(), [/ FROZEN row counts 4, 2 are stored/])
-})
-
 t.test('hours that lost their expiry get one when their day is mended, and no other', async t => {
   const { raw, date, start, writer, mend } = await openDay(t)
   const settled = [{ symbol: 'BTC', minute: start + 5, reason: 'no-rate' }] as const

@@ -179,14 +179,6 @@ t.test('at the minute of its halt a live sample brings a coin back, a candle doe
   t.strictSame(await rows(), ['BTC', 'ETH'], 'a candle of a later minute does')
 })
 
-t.test('a sample of a coin that is no longer listed does not bring it back', async t => {
-  const { one, writerOf, rows, now } = await openTwo(t)
-  await one.track([BTC, ETH])
-  await writerOf({ denied: ['ETH'] }).track([BTC])
-  await one.write({ minute: now + 1, samples: [sampleOf('ETH', now + 1)] })
-  t.notMatch(await rows(), /ETH/)
-})
-
 t.test('a coin without a sample for an hour leaves the live list until it has one', async t => {
   const { connection, writer, reader, raw } = await openStore(t)
   const { today } = await todayMinutes(connection)

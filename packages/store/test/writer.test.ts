@@ -104,20 +104,6 @@ t.test('all hours of a UTC day expire at one instant, and nothing is stored in a
   )
 })
 
-t.test('a write leaves an unreadable day row to the mending, which folds all of its samples', async t => {
-  const { connection, writer, reader, raw } = await openStore(t)
-  const { today } = await todayMinutes(connection)
-  const samples = [today - 3, today - 2, today].map((minute, i) => sampleOf('BTC', minute, 1000 + i))
-  await writer.write({ minute: today, samples: samples.slice(0, 2) })
-  await raw.hset(dailyKey('BTC'), dateOf(today - 1), '{"open":1,"high":1.5}')
-  t.strictSame(await reader.readDays('BTC'), { entries: [], corrupt: 1 })
-  const more = sampleOf('BTC', today - 1, 5)
-  await writer.write({ minute: today, samples: [more, ...samples] })
-  t.match(await reader.readDays('BTC'), { entries: [{ date: dateOf(today) }], corrupt: 1 })
-  t.equal(await writer.mendUncounted('BTC'), dateOf(today - 1))
-  t.strictSame(await reader.readDays('BTC'), { entries: foldDays([...samples, more]), corrupt: 0 })
-})
-
 // docs/faults.md, 63
 t.test('absent and unreadable day rows are folded again from their samples', async t => {
   const { connection, writer, reader, raw, ask } = await openStore(t)

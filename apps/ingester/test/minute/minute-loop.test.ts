@@ -162,17 +162,6 @@ t.test('a spike of one minute never reaches the store, a jump that stays does wi
   )
 })
 
-// docs/faults.md, 24
-t.test('a minute taken seconds too late is a gap, not a guess', async t => {
-  const { clock, stored, reports, trade, pass } = start(t)
-  await pass(59_500)
-  trade(141_400_000)
-  clock.step(8_000)
-  await pass(2_000)
-  t.equal(stored.length, 0)
-  t.match(reports.at(-1), { turn: { minute: M + 1 }, gaps: [{ reason: 'late' }] })
-})
-
 t.test(
   'a halted coin leaves the live list at the next minute; minutes without a trade are settled',
   async t => {
@@ -194,6 +183,7 @@ t.test(
   },
 )
 
+// docs/faults.md, 24
 t.test(
   'a clock stepped forward just before a minute turn makes that minute a gap, and the next one a sample',
   async t => {

@@ -34,6 +34,4 @@ function printAddresses(simulator: Simulator): void {
   const { url, env } = simulator
   console.log(`SIMULATED PRICES of Upbit and Binance at ${url}`)
   for (const [name, value] of Object.entries(env)) console.log(`  ${name}=${value}`)
-  console.log(`  set a fault:    curl ${url}/faults -d '{"kind":"silence","exchange":"upbit","forMs":30000}'`)
-  console.log(`  end all faults: curl -X DELETE ${url}/faults`)
 }

@@ -3,9 +3,7 @@ import type { Fault, FaultKind, FaultOf } from './fault-kinds.ts'
 
 /** A fault that was set. It acts in [from, to). */
 export interface ActiveFault<F extends Fault = Fault> {
-  readonly id: number
   readonly fault: F
-  readonly setAt: EpochMs
   readonly from: EpochMs
   to: EpochMs
   /** Requests of which it has refused its share so far. */
@@ -30,7 +28,6 @@ export class Faults {
   readonly #clock: SimulatorClock
   readonly #settle: () => void
   #known: readonly ActiveFault[] = []
-  #ids = 0
 
   /** @param settle sends what is due, before somebody sets or ends a fault and after it */
   constructor(clock: SimulatorClock, settle: () => void) {
@@ -40,37 +37,33 @@ export class Faults {
 
   /** Sets a fault; the returned function ends it and may be called more than once. */
   set(fault: Fault): () => void {
-    const { id } = this.add(fault)
-    return () => void this.clear(id)
-  }
-
-  add(fault: Fault): ActiveFault {
     this.#settle()
-    const setAt = this.#clock.now()
+    const now = this.#clock.now()
     const { forMs = Number.POSITIVE_INFINITY } = fault
-    const { from = setAt, to = Number.POSITIVE_INFINITY } = fault as { from?: EpochMs; to?: EpochMs }
-    const counts = { met: 0, altered: 0 }
-    const active = { id: ++this.#ids, fault, setAt, from, to: Math.min(to, from + forMs), ...counts }
+    const { from = now, to = Number.POSITIVE_INFINITY } = fault as { from?: EpochMs; to?: EpochMs }
+    const active = { fault, from, to: Math.min(to, from + forMs), met: 0, altered: 0 }
     this.#known = [
       ...this.#known.filter(each => TIMED.includes(each.fault.kind) || this.#isSet(each)),
       active,
     ]
     this.#settle()
     if (fault.kind === 'shutdown' || (fault.kind === 'drop' && fault.forMs === undefined)) end(active)
-    return active
+    return () => this.#clear(each => each === active)
   }
 
-  /** Ends one fault by its id, or all. Returns how many it ended. */
-  clear(id?: number): number {
+  /** Ends all. */
+  clear(): void {
+    this.#clear(() => true)
+  }
+
+  #clear(isMeant: (active: ActiveFault) => boolean): void {
     this.#settle()
-    const ending = this.list().filter(active => id === undefined || active.id === id)
-    for (const active of ending) {
+    for (const active of this.list().filter(isMeant)) {
       // A fault whose span was given leaves the past as well.
       if ('from' in active.fault) end(active)
       else active.to = this.#clock.now()
     }
     this.#settle()
-    return ending.length
   }
 
   /** Everything that is set now, oldest first. */

@@ -1,8 +1,5 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { text } from 'node:stream/consumers'
+import type { RequestListener, ServerResponse } from 'node:http'
 import { createBinanceRest } from '../binance/rest.ts'
-import { readFault } from '../faults/fault-kinds.ts'
-import type { ActiveFault } from '../faults/faults.ts'
 import { mangledBody, refusalOf } from '../faults/responses.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { Exchange } from '../market/types.ts'
@@ -10,15 +7,13 @@ import { createUpbitRest } from '../upbit/rest.ts'
 import { urlOf } from './client-input.ts'
 import type { ExchangeRest, RestResponse } from './exchange-rest.ts'
 
-/** Responds to REST requests of both exchanges, and to those about faults. */
-export function createRequestListener(exchanges: SimulatedExchanges, answer: Answer): RequestListener {
+/** Responds to REST requests of both exchanges. */
+export function createRequestListener(answer: Answer): RequestListener {
   return (request, response) => {
     const url = urlOf(request)
     const { pathname } = url
-    if (/^\/faults(\/|$)/.test(pathname)) {
-      void respondToFaultRequest(exchanges, request, pathname).then(found => write(response, found))
-    } else if (!exchangeOf(pathname)) {
-      write(response, { status: pathname === '/' ? 200 : 404, body: { simulated: true, faults: '/faults' } })
+    if (!exchangeOf(pathname)) {
+      write(response, { status: pathname === '/' ? 200 : 404, body: { simulated: true } })
     } else if (request.method !== 'GET') {
       write(response, { status: 405, body: { error: 'only GET is allowed' } })
     } else {
@@ -71,35 +66,4 @@ function write(
 ): void {
   response.writeHead(status, { 'content-type': 'application/json;charset=utf-8', ...headers })
   response.end(text)
-}
-
-/** The faults for a person: GET, POST and DELETE /faults, DELETE /faults/{id}. */
-async function respondToFaultRequest(
-  { faults, listings }: SimulatedExchanges,
-  request: IncomingMessage,
-  path: string,
-): Promise<RestResponse> {
-  const id = path.slice('/faults/'.length)
-  if (request.method === 'GET') return { status: 200, body: { faults: faults.list().map(shown) } }
-  if (request.method === 'DELETE') {
-    const ended = id === '' ? faults.clear() : faults.clear(Number(id))
-    return id === '' || ended > 0 ? { status: 200, body: { ended } } : failed(404, `there is no fault ${id}`)
-  }
-  if (request.method !== 'POST' || id !== '') return failed(405, 'use GET, POST or DELETE on /faults')
-  const isMarket = (market: string) =>
-    Boolean(listings.getEver('upbit', market) ?? listings.getEver('binance', market))
-  try {
-    return { status: 201, body: shown(faults.add(readFault(await text(request), isMarket))) }
-  } catch (error) {
-    // No fault, or a client that went away while it was sending and won't read this.
-    return failed(400, (error as Error).message)
-  }
-}
-
-function shown({ id, fault, setAt, altered }: ActiveFault): object {
-  return { id, ...fault, setAt: new Date(setAt).toISOString(), altered }
-}
-
-function failed(status: number, error: string): RestResponse {
-  return { status, body: { error } }
 }

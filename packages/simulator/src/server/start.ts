@@ -23,7 +23,7 @@ export function createSimulator(options: SimulatorOptions = {}) {
     sockets,
     /** Answers a REST request as the port does. */
     answer,
-    onRequest: createRequestListener(exchanges, answer),
+    onRequest: createRequestListener(answer),
     prices,
     faults,
     /**

@@ -5,7 +5,10 @@ import { openRedisBed } from '../testbed.ts'
 
 const COINS = ['BTC', 'ETH', 'XRP', 'SOL', 'DOGE', 'ADA', 'TRX', 'LINK', 'AVAX', 'DOT']
 
-/** The whole service in real time: two ingesters, three replicas behind nginx, Redis, both exchanges. Resolves when every replica has answered with a first minute. */
+/**
+ * The whole service in real time: two ingesters, three replicas behind nginx, Redis, both exchanges. Resolves when
+ * every replica has answered with a first minute.
+ */
 export async function openSoakStack(t: Teardown) {
   const { redis, bed } = await openRedisBed(t, { factor: 1, startAt: Date.now(), coins: COINS })
   const first = bed.start('a')

@@ -7,23 +7,28 @@ WORKDIR /src
 COPY . .
 # The public address, such as https://premium.example: a shared link's picture and the examples name it.
 ARG SITE_URL=
-# A mirror or a private CA is told by a secret: it stays out of the layers.
-RUN --mount=type=secret,id=npmrc,target=/root/.npmrc npm ci && npx turbo run build
+# A mirror or a private CA is told by a secret: it stays out of the layers. What npm has fetched is kept for the next
+# build.
+RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=cache,target=/root/.npm \
+  npm ci && npx turbo run build
 
 FROM build AS files-of-api
-RUN --mount=type=secret,id=npmrc,target=/root/.npmrc deploy/image/assemble.sh @kimchi/api /out
+RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=cache,target=/root/.npm \
+  deploy/image/assemble.sh @kimchi/api /out
 ARG REVISION=unknown
 # For kimchi_build_info and kp_status.
 RUN sed -i "s/\"version\": \"[^\"]*/&+$REVISION/" /out/apps/api/package.json
 
 FROM build AS files-of-ingester
-RUN --mount=type=secret,id=npmrc,target=/root/.npmrc deploy/image/assemble.sh @kimchi/ingester /out
+RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=cache,target=/root/.npm \
+  deploy/image/assemble.sh @kimchi/ingester /out
 ARG REVISION=unknown
 # For kimchi_build_info and kp_status.
 RUN sed -i "s/\"version\": \"[^\"]*/&+$REVISION/" /out/apps/ingester/package.json
 
 FROM build AS files-of-simulator
-RUN --mount=type=secret,id=npmrc,target=/root/.npmrc deploy/image/assemble.sh @kimchi/simulator /out
+RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=cache,target=/root/.npm \
+  deploy/image/assemble.sh @kimchi/simulator /out
 
 FROM ${NODE_IMAGE} AS runtime
 ARG VERSION=1.1.0

@@ -61,8 +61,7 @@ export function openExchanges(world: World, options: SimulatorOptions) {
       return wire.near
     },
     fetch: (input, init) => {
-      const { pathname, search } = new URL(String(input))
-      const path = pathname + search
+      const url = new URL(String(input))
       return new Promise((resolve, reject) => {
         const signal = init?.signal
         const abort = () => reject(new Error('aborted'))
@@ -72,9 +71,10 @@ export function openExchanges(world: World, options: SimulatorOptions) {
         const delay = () =>
           Math.max(weather.stalledUntil - world.now, host.network.between(5, weather.latencyMs + 6))
         world.after(delay(), () => {
-          const found = host.isDead ? undefined : simulator.answer(new URL(String(input)), host.name)
+          const found = host.isDead ? undefined : simulator.answer(url, host.name)
           if (found === undefined) return
-          const text = found.status < 300 ? alteredText(found.text, path, weather) : found.text
+          const text =
+            found.status < 300 ? alteredText(found.text, url.pathname + url.search, weather) : found.text
           world.after(delay(), () => resolve(responseOf({ ...found, text })), host)
         })
       })

@@ -18,12 +18,10 @@ export function createSimulator(options: SimulatorOptions = {}) {
   const exchanges = createExchanges(options, () => sockets.pump())
   const { listings, prices, faults } = exchanges
   const sockets = createSockets(exchanges)
-  const answer = createAnswer(exchanges)
   return {
     sockets,
     /** Answers a REST request as the port does. */
-    answer,
-    onRequest: createRequestListener(answer),
+    answer: createAnswer(exchanges),
     prices,
     faults,
     /**
@@ -49,8 +47,8 @@ export function createSimulator(options: SimulatorOptions = {}) {
 /** Starts a simulator of both exchanges on one port and resolves when it listens. */
 export async function startSimulator(options: SimulatorOptions = {}) {
   const { host = '127.0.0.1', port = 0, pumpMs = 20 } = options
-  const { sockets, onRequest, ...simulated } = createSimulator(options)
-  const server = createServer(onRequest)
+  const { sockets, ...simulated } = createSimulator(options)
+  const server = createServer(createRequestListener(simulated.answer))
   server.on('upgrade', sockets.upgrade)
   server.listen(port, host)
   await once(server, 'listening')

@@ -30,19 +30,20 @@ export async function startDayServer(t: Teardown) {
   Object.assign(process.env, standingClock.env)
   await redis.restart()
   process.env = own
-  const [raw, subscriber] = [redis.client(), redis.client()]
+  // By this protocol a client may command and subscribe too: what a command publishes comes with its reply.
+  const raw = redis.client({ protocol: 3 })
   const pid = /process_id:(\d+)/.exec(await raw.info('server'))?.[1]
-  return { raw, subscriber, clock: standingClock.of(Number(pid)) }
+  return { raw, clock: standingClock.of(Number(pid)) }
 }
 
 /** Empties the server and gives it the world's time. */
 export async function openDayRedis(world: World, server: Awaited<ReturnType<typeof startDayServer>>) {
-  const { raw, subscriber, clock } = server
+  const { raw, clock } = server
   let setTo = 0
   let messages: string[] = []
   const onMessage = (_channel: string, message: string) => messages.push(message)
-  subscriber.on('message', onMessage)
-  await subscriber.subscribe('{kp}:minute')
+  raw.on('message', onMessage)
+  await raw.subscribe('{kp}:minute')
   const links = new Set<Link>()
   const state = {
     isUp: true,
@@ -55,8 +56,10 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
     commands: 0,
   }
   const setTime = async () => {
-    if (setTo === world.now) return
-    setTo = world.now
+    // The library reads whole seconds.
+    const second = Math.floor(world.now / 1_000) * 1_000
+    if (setTo === second) return
+    setTo = second
     // A look that was under way is over when the server answers.
     do {
       clock.set(setTo)
@@ -68,7 +71,6 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
     state.commands += 1
     await setTime()
     const reply = await raw[method](command, ...args)
-    if (/^fcall$/i.test(command)) await subscriber.ping()
     const published = messages
     messages = []
     for (const link of links) for (const message of published) link.publish(message)
@@ -112,7 +114,7 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
     },
     /** Connections that are not closed. */
     openLinks: () => links.size,
-    close: () => void subscriber.off('message', onMessage),
+    close: () => void raw.off('message', onMessage),
   }
 }
 

@@ -12,6 +12,8 @@ export interface TestRedisOptions {
   readonly args?: readonly string[]
 }
 
+type ClientOptions = Pick<RedisOptions, 'port' | 'commandTimeout' | 'username' | 'password' | 'protocol'>
+
 /** Found once, because a look runs each program that it finds. */
 let binaryFound: Promise<RedisBinary> | undefined
 
@@ -46,7 +48,7 @@ export async function startRedis(t: Teardown, options: TestRedisOptions = {}) {
     dir,
     binary,
     /** A raw client for assertions, closed with the test. @param options.port another server than this one */
-    client: (clientOptions: Pick<RedisOptions, 'port' | 'commandTimeout' | 'username' | 'password'> = {}) => {
+    client: (clientOptions: ClientOptions = {}) => {
       const client = new Redis({ port, ...clientOptions })
       // Tests kill and freeze the server; what its commands answer is what matters.
       client.on('error', () => {})

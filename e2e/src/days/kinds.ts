@@ -90,7 +90,9 @@ const absence = (leave: (ingester: DayIngester) => void): Kind => ({
 
 /** The minutes from an instant on of which live samples are stored, as `2026-11-30T02:31:00 BTC`. */
 async function liveMinutes(redis: RawRedis, from: EpochMs): Promise<ReadonlySet<string>> {
-  const samples = (await Promise.all(COINS.map(symbol => readSamples(redis, symbol, () => {})))).flat()
+  const samples = (
+    await Promise.all(COINS.map(symbol => readSamples(redis, symbol, () => {}, from / MINUTE_MS)))
+  ).flat()
   const live = samples.filter(({ source, minute }) => source === 'live' && minute * MINUTE_MS >= from)
   return new Set(live.map(({ symbol, minute }) => `${formatTimestamp(minute)} ${symbol}`))
 }

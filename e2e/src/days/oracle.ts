@@ -130,7 +130,7 @@ export class Oracle {
   async missing(redis: RawRedis, coins: readonly string[], from: number, to: number): Promise<string[]> {
     const missing: string[] = []
     for (const symbol of coins) {
-      const stored = new Set((await readSamples(redis, symbol, () => {})).map(({ minute }) => minute))
+      const stored = new Set((await readSamples(redis, symbol, () => {}, from)).map(({ minute }) => minute))
       for (let minute = from; minute < to; minute++) {
         if (stored.has(minute) || this.#truth.halted?.(symbol, minute * MINUTE_MS)) continue
         if (isExpected(symbol, minute, this.#truth)) missing.push(`${formatTimestamp(minute)} ${symbol}`)

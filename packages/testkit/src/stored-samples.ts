@@ -5,14 +5,16 @@ import type { RawRedis } from './redis.ts'
 /**
  * Reads all stored samples of a coin and decodes them with another MessagePack library than the writer's, so that
  * a mistake of one can't hide itself. Calls `onUnreadable` with a line for each member that is no sample.
+ * @param from the minute whose hour is the first to be read. @default the oldest
  */
 export function readSamples(
   redis: RawRedis,
   symbol: string,
   onUnreadable: (finding: string) => void,
+  from = 0,
 ): Promise<Sample[]> {
   const toSample = (member: Buffer, minute: number) => sampleIn(member, symbol, minute)
-  return readMembers(redis, `{kp}:samples:${symbol}:*`, toSample, onUnreadable)
+  return readMembers(redis, `{kp}:samples:${symbol}:*`, from, toSample, onUnreadable)
 }
 
 /** All settled minutes of a coin, read raw; calls `onUnreadable` with a line for each member that is none. */
@@ -21,21 +23,24 @@ export function readSettled(
   symbol: string,
   onUnreadable: (finding: string) => void,
 ): Promise<{ minute: number; reason: string }[]> {
-  return readMembers(redis, `{kp}:settled:${symbol}:*`, toGap, onUnreadable)
+  return readMembers(redis, `{kp}:settled:${symbol}:*`, 0, toGap, onUnreadable)
 }
 
 async function readMembers<T>(
   redis: RawRedis,
   pattern: string,
+  from: number,
   parse: (member: Buffer, minute: number) => T | undefined,
   onUnreadable: (finding: string) => void,
 ): Promise<T[]> {
   const entries: T[] = []
-  for (const key of (await redis.keys(pattern)).sort()) {
-    const hour = Date.parse(key.slice(-10).replace(/(....)(..)(..)(..)/, '$1-$2-$3T$4:00Z')) / 60_000
+  const keys = (await redis.keys(pattern)).sort().filter(key => hourOf(key) + 60 > from)
+  const replies = keys.map(key => redis.callBuffer('ZRANGE', [key, 0, -1, 'WITHSCORES']))
+  for (const [index, reply] of (await Promise.all(replies)).entries()) {
+    const key = keys[index] as string
+    const hour = hourOf(key)
     // Pairs or a flat list, as the protocol version has it.
-    const reply = (await redis.callBuffer('ZRANGE', [key, 0, -1, 'WITHSCORES'])) as unknown[]
-    const flat = reply.flat() as Buffer[]
+    const flat = (reply as unknown[]).flat() as Buffer[]
     for (let index = 0; index < flat.length; index += 2) {
       const minute = Number(flat[index + 1])
       const entry = parse(flat[index] as Buffer, minute)
@@ -44,6 +49,11 @@ async function readMembers<T>(
     }
   }
   return entries
+}
+
+/** The first minute of a key's hour. */
+function hourOf(key: string): number {
+  return Date.parse(key.slice(-10).replace(/(....)(..)(..)(..)/, '$1-$2-$3T$4:00Z')) / 60_000
 }
 
 function toGap(member: Buffer, minute: number) {

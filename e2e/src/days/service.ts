@@ -1,4 +1,3 @@
-import './compress-at-once.ts'
 import { Documents } from '@kimchi/api/documents'
 import { followRedis } from '@kimchi/api/start'
 import type { Log } from '@kimchi/core'

@@ -1,4 +1,5 @@
 import type { Clock, EpochMs, Milliseconds } from '@kimchi/core'
+import { settled } from '@kimchi/core/testing'
 import { Draws } from '../seeded-random.ts'
 
 interface WorldEvent {
@@ -46,7 +47,8 @@ export class World {
       this.now = next.at
       const happening = happen()
       if (happening instanceof Promise) await happening
-      await untilDone()
+      // A turn of the event loop would show the same, and take as long as all the rest of an event.
+      await settled()
     }
     this.now = until
   }
@@ -126,9 +128,4 @@ export class Host implements Clock {
 
 function isSooner(a: WorldEvent, b: WorldEvent): boolean {
   return a.at < b.at || (a.at === b.at && a.order < b.order)
-}
-
-/** Everything that follows from an event without a timer or a socket has happened after a turn of the event loop. */
-function untilDone(): Promise<void> {
-  return new Promise(resolve => setImmediate(resolve))
 }

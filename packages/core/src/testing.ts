@@ -87,7 +87,7 @@ class ManualClock implements Clock {
  * callback asks for when its queue of promises is empty.
  * @see https://nodejs.org/api/process.html#processnexttickcallback-args
  */
-async function settled(): Promise<void> {
+export async function settled(): Promise<void> {
   await undefined
   return new Promise(resolve => process.nextTick(resolve))
 }

@@ -3,7 +3,7 @@ import { type RawRedis, readSamples } from '@kimchi/testkit'
 import type { Alteration, openExchanges, Weather } from './exchanges.ts'
 import type { Oracle } from './oracle.ts'
 import type { DayRedis } from './redis.ts'
-import { COINS, type createReplica, type DayIngester } from './service.ts'
+import { COINS, type createReplica, type DayIngester, startImport } from './service.ts'
 import type { Host, World } from './world.ts'
 
 export interface DayParts {
@@ -17,6 +17,7 @@ export interface DayParts {
   /** Whether trades are so many that no exchange is ever silent for seconds. */
   readonly isBusy: boolean
   readonly find: Oracle['find']
+  readonly note: (what: string) => void
   readonly hasListed: Oracle['hasListed']
 }
 
@@ -340,6 +341,12 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       host.stepTo(pick.of(-90_000, -3_000, -1_000, 1_000, 3_000, 90_000, 3_600_000))
       return () => host.stepTo(0)
     },
+  },
+  import: {
+    minutes: [1, 60],
+    sparesLive: true,
+    begin: ({ world, exchanges, redis, note }, pick) =>
+      startImport(world, exchanges, redis, [pick.of('BTC', 'ETH'), pick.of('AVAX', 'KNC')], note),
   },
   restart: absence(ingester => void ingester.end()),
   kill: absence(ingester => ingester.kill()),

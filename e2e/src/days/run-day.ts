@@ -68,7 +68,7 @@ export async function runDay(options: DayOptions) {
   const replica = createReplica(world, redis, logOf('api', note))
   const find = (minute: string, what: string) => oracle.find(minute, what)
   const hasListed = (symbol: string) => oracle.hasListed(symbol)
-  const parts = { world, exchanges, redis, ingesters, replica, isAll, isBusy, find, hasListed }
+  const parts = { world, exchanges, redis, ingesters, replica, isAll, isBusy, find, note, hasListed }
   const plan = planDay(parts, draws, minutes, note)
   const oracle: Oracle = new Oracle({ ...exchanges.simulator, halted: plan.isHalted, unseen: plan.isUnseen })
   /** Minutes from the end of faults until nothing was missing, at most, by kind. */

@@ -1,9 +1,11 @@
+import { Writable } from 'node:stream'
 import { Documents } from '@kimchi/api/documents'
 import { followRedis } from '@kimchi/api/start'
 import type { Log } from '@kimchi/core'
 import { RestClient } from '@kimchi/feeds'
 import { type Ingester, startIngester } from '@kimchi/ingester'
 import { readConfig } from '@kimchi/ingester/config'
+import { runImport } from '@kimchi/ingester/import'
 import { openRedis, SampleReader } from '@kimchi/store'
 import type { openExchanges, Weather } from './exchanges.ts'
 import type { DayRedis } from './redis.ts'
@@ -11,10 +13,13 @@ import { Host, type World } from './world.ts'
 
 export const COINS = ['BTC', 'ETH', 'XRP', 'SOL', 'DOGE', 'ADA', 'TRX', 'LINK', 'AVAX', 'KNC']
 
+/** Single samples are kept so long; what is older can be imported. */
+const RETENTION_DAYS = 2
+
 const ENV = {
   PRICES: 'simulated',
   COINS: COINS.join(),
-  SAMPLE_RETENTION_DAYS: '2',
+  SAMPLE_RETENTION_DAYS: String(RETENTION_DAYS),
   BACKFILL_DAYS: '1',
   OPS_PORT: '0',
   REDIS_URL: 'redis://day:6379',
@@ -35,13 +40,7 @@ export function createIngester(
   isAll: boolean,
   log: Log,
 ) {
-  const weather: Weather = {
-    latencyMs: 40,
-    stalledUntil: 0,
-    copies: 1,
-    alterations: new Set(),
-    absentOnce: new Set(),
-  }
+  const weather = fairWeather()
   let host = new Host(name, world)
   let running: Ingester | undefined
   return {
@@ -80,6 +79,48 @@ export function createIngester(
     },
     isRunning: () => running !== undefined,
   }
+}
+
+function fairWeather(): Weather {
+  return { latencyMs: 40, stalledUntil: 0, copies: 1, alterations: new Set(), absentOnce: new Set() }
+}
+
+/**
+ * An operator's import of the day before the retention, of these coins; the returned function is Ctrl-C.
+ * @param onEnd hears what it prints last, when it has ended
+ */
+export function startImport(
+  world: World,
+  exchanges: ReturnType<typeof openExchanges>,
+  redis: DayRedis,
+  coins: readonly string[],
+  onEnd: (line: string) => void,
+): () => void {
+  const host = new Host('import', world)
+  const stopping = new AbortController()
+  let printed = ''
+  const terminal = new Writable({
+    write(text, _encoding, done) {
+      printed = String(text)
+      done()
+    },
+  })
+  const running = runImport({
+    args: ['--days', String(RETENTION_DAYS + 1), '--coins', coins.join()],
+    env: ENV,
+    version: 'days',
+    stdout: terminal,
+    stderr: terminal,
+    clock: host,
+    random: host.random,
+    signal: stopping.signal,
+    network: {
+      ...exchanges.networkOf(host, fairWeather()),
+      redis: { openClient: redis.clientOf(host), wait: host.wait.bind(host) },
+    },
+  })
+  void running.then(() => onEnd(printed.trim()))
+  return () => stopping.abort()
 }
 
 /** Loads what the first request of a process loads from the disk, for which the world's clock could not wait. */

@@ -1,7 +1,7 @@
 import type { Sample } from '@kimchi/core'
 import type { RawRedis } from './redis.ts'
 import { readSamples, readSettled } from './stored-samples.ts'
-import { isExpected, sampleProblem, type Truth } from './truth.ts'
+import { candleSamples, isExpected, sampleProblem, type Truth } from './truth.ts'
 
 /** What is audited: minutes since the epoch, `to` not included. */
 export interface AuditOptions {
@@ -19,8 +19,8 @@ export interface AuditResult {
   /** Coin minutes that are stored, settled or counted more than once. */
   doubled: number
   /**
-   * Samples that no exchange ever said, days that are not the fold of their samples, live rows that are not
-   * the newest sample.
+   * Samples that no exchange ever said, days that are not the fold of their samples (of candles, where no samples
+   * are kept), live rows that are not the newest sample.
    */
   wrong: number
   live: number
@@ -60,7 +60,7 @@ export async function audit({ redis, truth, coins, from, to }: AuditOptions): Pr
       if (minutes.has(minute)) find('doubled', `${at(minute)} is stored or settled, and settled: ${reason}`)
       minutes.add(minute)
     }
-    checkDays(samples, await redis.hgetall(`{kp}:daily:${symbol}`), find)
+    checkDays(symbol, samples, await redis.hgetall(`{kp}:daily:${symbol}`), truth, find)
     // A coin that has left the live list has no row.
     if (live[symbol] !== undefined) checkLiveRow(samples, live[symbol], find)
   }
@@ -70,7 +70,13 @@ export async function audit({ redis, truth, coins, from, to }: AuditOptions): Pr
 type Find = (kind: 'lost' | 'doubled' | 'wrong', finding: string) => void
 
 /** Compares day rows with a fold of its own, which sorts a day's samples and needs no running state. */
-function checkDays(samples: readonly Sample[], rows: Record<string, string>, find: Find): void {
+function checkDays(
+  symbol: string,
+  samples: readonly Sample[],
+  rows: Record<string, string>,
+  truth: Truth,
+  find: Find,
+): void {
   const days = new Map<number, Sample[]>()
   for (const sample of samples.toSorted((a, b) => a.minute - b.minute)) {
     const number = Math.floor(sample.minute / 1_440)
@@ -81,7 +87,8 @@ function checkDays(samples: readonly Sample[], rows: Record<string, string>, fin
   const dates = [...days.keys()].map(number => at(number * 1_440).slice(0, 10))
   for (const date of new Set([...Object.keys(rows), ...dates])) {
     const row = JSON.parse(rows[date] ?? '{}')
-    const expected = foldDay(days.get(Date.parse(date) / 86_400_000) ?? [])
+    const number = Date.parse(date) / 86_400_000
+    const expected = foldDay(days.get(number) ?? candleSamples(symbol, number, truth))
     if (row.samples > expected.samples) {
       find('doubled', `${date} counts ${row.samples}, stored are ${expected.samples}`)
     } else if (Object.entries(expected).some(([field, value]) => row[field] !== value)) {
@@ -90,7 +97,7 @@ function checkDays(samples: readonly Sample[], rows: Record<string, string>, fin
   }
 }
 
-function foldDay(samples: readonly Sample[]) {
+function foldDay(samples: readonly Pick<Sample, 'minute' | 'premiumE4'>[]) {
   const premiums = samples.map(sample => sample.premiumE4)
   return {
     open: premiums[0],

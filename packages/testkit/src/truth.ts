@@ -54,3 +54,16 @@ export function isExpected(symbol: string, minute: number, { prices }: Pick<Trut
     isYoung('upbit', RATE)
   )
 }
+
+/** What a day's candles make known: an import stores its fold. @param day days since the epoch */
+export function candleSamples(symbol: string, day: number, truth: Pick<Truth, 'prices'>) {
+  const minutes = Array.from({ length: 1_440 }, (_, index) => day * 1_440 + index)
+  return minutes
+    .filter(minute => isExpected(symbol, minute, truth))
+    .map(minute => {
+      const priceOf = (exchange: Exchange, market: string) =>
+        truth.prices.lastTrade(exchange, market, minute * MINUTE)?.price ?? Number.NaN
+      const usdt = priceOf('binance', `${symbol}USDT`) * priceOf('upbit', RATE)
+      return { minute, premiumE4: Math.round((priceOf('upbit', `KRW-${symbol}`) / usdt - 1) * 1_000_000) }
+    })
+}

@@ -21,6 +21,7 @@ import { withSecretFile } from '@kimchi/runtime'
 import { type KnownCoin, openRedis, type RedisConnection, SampleReader, SampleWriter } from '@kimchi/store'
 import { SingleBar } from 'cli-progress'
 import { type Config, readConfig } from '../config.ts'
+import type { Network } from '../start.ts'
 import { CandleRequests } from './candle-requests.ts'
 import { HistoryImport, type Skipped } from './import-history.ts'
 
@@ -45,6 +46,8 @@ export interface ImportOptions extends Omit<Context, 'log'> {
   readonly version: string
   readonly stdout: Writable
   readonly stderr: Writable
+  /** How it reaches the exchanges and Redis. @default by real sockets */
+  readonly network?: Pick<Network, 'fetch' | 'redis'>
 }
 
 /** Runs the command until it is done or the signal aborts, and returns the exit code. */
@@ -65,7 +68,7 @@ export async function runImport(options: ImportOptions): Promise<number> {
 }
 
 async function run(options: ImportOptions): Promise<void> {
-  const { args, env, version, stdout, stderr, clock, random, signal } = options
+  const { args, env, version, stdout, stderr, clock, random, signal, network } = options
   const { values } = parseArgs({
     args: [...args],
     options: { days: { type: 'string' }, coins: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
@@ -73,7 +76,7 @@ async function run(options: ImportOptions): Promise<void> {
   if (values.help === true) return void stdout.write(HELP)
   const config = readConfig({ ...withSecretFile(env), COINS: values.coins ?? env.COINS })
   const { '--days': days } = readSettings({ '--days': DAYS }, { '--days': values.days })
-  const redis = openRedis(config.REDIS_URL, { name: 'kimchi-backfill', random })
+  const redis = openRedis(config.REDIS_URL, { name: 'kimchi-backfill', random, ...network?.redis })
   const ending = new AbortController()
   const complain = ({ err, reason = err && messageOf(err) }: Record<string, unknown>, message: string) =>
     void stderr.write(`\n${message}${reason ? `: ${reason}` : ''}\n`)
@@ -82,9 +85,14 @@ async function run(options: ImportOptions): Promise<void> {
   const context: Context = { clock, random, signal: AbortSignal.any([signal, ending.signal]), log }
   // Requests and waits of all coins listen.
   setMaxListeners(0, context.signal)
-  const userAgent = userAgentOf(version, config.PROJECT_URL)
+  const { UPBIT_REST_URL: upbit, BINANCE_REST_URL: binance, PROJECT_URL } = config
+  const userAgent = userAgentOf(version, PROJECT_URL)
+  const rest = new RestClient(
+    { upbit, binance, userAgent, ...(network && { fetch: network.fetch }) },
+    context,
+  )
   try {
-    stdout.write(await importHistory(config, userAgent, redis, days, progressBar(stderr), context))
+    stdout.write(await importHistory(config, rest, redis, days, progressBar(stderr), context))
   } finally {
     ending.abort()
     await redis.close()
@@ -101,7 +109,7 @@ async function run(options: ImportOptions): Promise<void> {
  */
 async function importHistory(
   config: Config,
-  userAgent: string,
+  rest: RestClient,
   redis: RedisConnection,
   days: number,
   bar: SingleBar,
@@ -116,8 +124,6 @@ async function importHistory(
   // Refuses a Redis with the other kind of prices before anything is fetched.
   await writer.verify()
   const coins = findCoins((await reader.readBoard()).coins, config, context.log)
-  const { UPBIT_REST_URL: upbit, BINANCE_REST_URL: binance } = config
-  const rest = new RestClient({ upbit, binance, userAgent }, context)
   // An ingester fetches candles of its own at the same time.
   const requests = new CandleRequests(rest, config.UPBIT_REQUESTS_PER_SECOND / 2, context)
   const onProgress = (done: number, total: number, symbol: string) => {

@@ -12,7 +12,6 @@ import { openRaw } from './raw.ts'
 import { ask, openTestWriter, type Replica, startReplica } from './stack.ts'
 
 const LIVE = '/api/v1/kimchi-premium'
-const UNCOMMON = `${LIVE}/C0/daily?days=364`
 const GET = `GET ${LIVE} HTTP/1.1\r\nHost: a\r\n\r\n`
 const CONNECT = 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n'
 const SYMBOLS = Array.from({ length: 200 }, (_, n) => `C${n}`)
@@ -95,7 +94,6 @@ t.test('CONNECT, Upgrade, half requests and resets harm nobody else', async t =>
 // docs/faults.md, 67
 const floods: readonly [title: string, targets: (n: number) => string][] = [
   ['20 clients that send 2,000 requests each and read nothing cost at most 150 MB', () => LIVE],
-  ['20 clients that ask for an uncommon span and read nothing cost at most 150 MB', () => UNCOMMON],
   ['20 clients that ask for every route and span and read nothing cost at most 150 MB', mixedTarget],
 ]
 for (const [title, targetOf] of floods) {

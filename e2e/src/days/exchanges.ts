@@ -1,11 +1,8 @@
-import { EventEmitter } from 'node:events'
 import type { EpochMs, Milliseconds } from '@kimchi/core'
 import type { Network } from '@kimchi/ingester'
 import { createSimulator, type MemorySimulator, type SimulatorOptions } from '@kimchi/simulator'
-import { responseOf } from '@kimchi/testkit'
+import { type Carrier, type End, openWire, responseOf, type Wire } from '@kimchi/testkit'
 import type { Host, World } from './world.ts'
-
-type Socket = ReturnType<Network['openSocket']>
 
 /** What the network does to one host's traffic with an exchange. */
 export interface Weather {
@@ -40,25 +37,13 @@ export function openExchanges(world: World, options: SimulatorOptions) {
     world.after(PUMP_MS, pump)
   }
   pump()
-  const ends = new Set<Wire>()
+  const ways = new Set<WeatheredWay>()
   const networkOf = (host: Host, weather: Weather): Pick<Network, 'openSocket' | 'fetch'> => ({
     openSocket: url => {
-      const wire = new Wire(world, host, weather)
-      world.after(wire.delay(), () => {
-        if (wire.isOver || host.isDead) return
-        const refusal = simulator.sockets.connect(wire.far, new URL(url), host.name)
-        if (refusal === 'hang') return
-        if (refusal) {
-          const { status: statusCode, headers } = refusal
-          const response = { statusCode, headers, resume: () => {} }
-          world.after(wire.delay(), () => wire.near.emit('unexpected-response', undefined, response), host)
-          return
-        }
-        ends.add(wire)
-        wire.far.once('close', () => ends.delete(wire))
-        wire.open()
-      })
-      return wire.near
+      const way = new WeatheredWay(host, weather, simulator, url)
+      ways.add(way)
+      way.wire.exchange.once('close', () => ways.delete(way))
+      return way.wire.client
     },
     fetch: (input, init) => {
       const url = new URL(String(input))
@@ -80,88 +65,46 @@ export function openExchanges(world: World, options: SimulatorOptions) {
       })
     },
   })
-  return { simulator, networkOf, openSockets: () => ends.size, wires: ends }
+  return { simulator, networkOf, openSockets: () => [...ways].filter(({ wire }) => wire.isOpen).length, ways }
 }
 
-/** Both ends of a WebSocket: what one sends arrives at the other later, in order, until it is cut. */
-class Wire {
-  readonly near: Socket
-  readonly far: Socket
+/** The way of one connection's packets, as the weather has it. */
+class WeatheredWay implements Carrier {
   readonly host: Host
-  isOver = false
+  readonly wire: Wire
+  /** Nothing of it arrives before this instant. */
   stalledUntil: EpochMs = 0
-  readonly #world: World
   readonly #weather: Weather
   /** Packets of a direction don't overtake each other. */
-  readonly #arrival = { near: 0, far: 0 }
+  readonly #arrival = { client: 0, exchange: 0 }
 
-  constructor(world: World, host: Host, weather: Weather) {
-    this.#world = world
+  constructor(host: Host, weather: Weather, simulator: MemorySimulator, url: string) {
     this.host = host
     this.#weather = weather
-    this.near = this.#end('near', 'far')
-    this.far = this.#end('far', 'near')
+    this.wire = openWire(simulator, new URL(url), host.name, this)
   }
 
-  delay(): Milliseconds {
-    return this.host.network.between(2, this.#weather.latencyMs + 3)
-  }
-
-  open(): void {
-    this.#carry('near', () => this.near.emit('open'))
-  }
-
-  /** Cuts the connection; an end that is not told of it hears nothing more. */
-  cut(isNoticed: boolean): void {
-    this.isOver = true
-    if (isNoticed) this.#world.after(1, () => this.near.emit('close', 1006, Buffer.alloc(0)), this.host)
-    this.#world.after(1, () => this.far.emit('close', 1006, Buffer.alloc(0)))
-  }
-
-  #carry(to: 'near' | 'far', arrive: () => void): void {
-    const free = Math.max(this.stalledUntil, this.#weather.stalledUntil)
-    const at = Math.max(this.#world.now + this.delay(), free, this.#arrival[to])
+  carry(to: End, arrive: () => void, isFrame = false): void {
+    const { world, network, isDead } = this.host
+    if (isDead) return
+    const at = Math.max(
+      world.now + network.between(2, this.#weather.latencyMs + 3),
+      this.stalledUntil,
+      this.#weather.stalledUntil,
+      this.#arrival[to],
+    )
     this.#arrival[to] = at
-    this.#world.at(at, () => this.isOver || arrive(), to === 'near' ? this.host : undefined)
+    const copies = isFrame && to === 'client' ? this.#weather.copies : 1
+    for (let copy = 0; copy < copies; copy++) world.at(at, arrive, this.#hostOf(to))
   }
 
-  #end(own: 'near' | 'far', other: 'near' | 'far'): Socket {
-    const socket = new EventEmitter()
-    const close = (code: number, reason: string) => {
-      this.#carry(other, () => {
-        this.isOver = true
-        for (const end of [this.near, this.far]) end.emit('close', code, Buffer.from(reason))
-      })
-    }
-    let isPaused = false
-    const members = {
-      OPEN: 1,
-      readyState: 1,
-      send: (data: string | Buffer) => {
-        const bytes = Buffer.from(data as string)
-        const copies = own === 'far' ? this.#weather.copies : 1
-        for (let copy = 0; copy < copies; copy++) this.#carry(other, () => this[other].emit('message', bytes))
-      },
-      ping: () => this.#carry(other, () => this[other].emit('ping', Buffer.alloc(0))),
-      pause: () => {
-        isPaused = true
-      },
-      resume: () => {
-        isPaused = false
-      },
-      close: (code = 1000, reason = '') => {
-        close(code, reason)
-        // The peer of a cut connection doesn't answer: after its patience a closing end is alone.
-        this.#world.after(
-          500,
-          () => socket.emit('close', 1006, Buffer.alloc(0)),
-          own === 'near' ? this.host : undefined,
-        )
-      },
-      terminate: () => this.cut(true),
-    }
-    Object.defineProperty(socket, 'isPaused', { get: () => isPaused })
-    return Object.assign(socket, members) as unknown as Socket
+  after(ms: Milliseconds, end: End, happen: () => void): void {
+    this.host.world.after(ms, happen, this.#hostOf(end))
+  }
+
+  /** The exchange is none that a plan pauses. */
+  #hostOf(end: End): Host | undefined {
+    return end === 'client' ? this.host : undefined
   }
 }
 

@@ -237,7 +237,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     minutes: [0.01, 1],
     begin: ({ exchanges, world }, pick, forMs) => {
       const { host } = pick.ingester()
-      for (const wire of exchanges.wires) if (wire.host === host) wire.stalledUntil = world.now + forMs
+      for (const way of exchanges.ways) if (way.host === host) way.stalledUntil = world.now + forMs
       const announced: SimulatedFault = { kind: 'shutdown', exchange: 'binance' }
       return pick.of(true, false) ? exchanges.simulator.faults.set(announced) : undefined
     },
@@ -324,7 +324,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     begin: ({ exchanges }, pick) => {
       const { host } = pick.ingester()
       const isNoticed = pick.of(true, false)
-      for (const wire of [...exchanges.wires]) if (wire.host === host) wire.cut(isNoticed)
+      for (const way of [...exchanges.ways]) if (way.host === host) way.wire.cut(isNoticed)
     },
   },
   pause: {

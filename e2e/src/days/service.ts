@@ -7,6 +7,7 @@ import { type Ingester, startIngester } from '@kimchi/ingester'
 import { readConfig } from '@kimchi/ingester/config'
 import { runImport } from '@kimchi/ingester/import'
 import { openRedis, SampleReader } from '@kimchi/store'
+import { MEMORY_URLS } from '@kimchi/testkit'
 import type { openExchanges, Weather } from './exchanges.ts'
 import type { DayRedis } from './redis.ts'
 import { Host, type World } from './world.ts'
@@ -23,10 +24,7 @@ const ENV = {
   BACKFILL_DAYS: '1',
   OPS_PORT: '0',
   REDIS_URL: 'redis://day:6379',
-  UPBIT_WS_URL: 'ws://upbit/websocket/v1',
-  UPBIT_REST_URL: 'http://upbit',
-  BINANCE_WS_URL: 'ws://binance',
-  BINANCE_REST_URL: 'http://binance',
+  ...MEMORY_URLS,
 }
 
 /** One ingester of the day: its code is the real one, its time and its network the world's. */
@@ -73,7 +71,7 @@ export function createIngester(
     /** Nothing that it does from now on reaches anybody. */
     kill() {
       host.isDead = true
-      for (const wire of exchanges.wires) if (wire.host === host) wire.cut(true)
+      for (const way of exchanges.ways) if (way.host === host) way.wire.cut(true)
       redis.cut(host)
       void this.end()
     },

@@ -2,8 +2,17 @@ export { ask, type RawResponse } from './ask.ts'
 export { type AuditOptions, type AuditResult, audit } from './audit.ts'
 export { eventually, passUntil, type Sought } from './eventually.ts'
 export { createMemoryCgroup, type MemoryCgroup } from './memory-cgroup.ts'
-export { fetchFrom, responseOf } from './memory-fetch.ts'
 export { createMemoryLog } from './memory-log.ts'
+export {
+  type Carrier,
+  type End,
+  fetchFrom,
+  MEMORY_URLS,
+  networkOf,
+  openWire,
+  responseOf,
+  type Wire,
+} from './memory-network.ts'
 export { stayClearOfMidnight } from './midnight.ts'
 export { followProgram, type Program, startProgram } from './program.ts'
 export { type RawRedis, startRedis, type TestRedis, type TestRedisOptions } from './redis.ts'

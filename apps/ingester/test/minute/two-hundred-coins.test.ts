@@ -14,8 +14,8 @@ t.test('two hundred coins need one connection to each exchange and one price req
   await start()
   await passUntil('all coins are live', async () => (await read.live()).length === 201)
   await pass(3)
-  t.equal(simulator.connections('upbit'), 1)
-  t.equal(simulator.connections('binance'), 1)
+  t.equal(simulator.sockets.count('upbit'), 1)
+  t.equal(simulator.sockets.count('binance'), 1)
   t.equal(opened.size, 2, 'and there was never another one')
   const asked = (path: string) => paths.filter(asked => asked === path).length
   const minutes = (clock.now() - startedAt) / MINUTE_MS

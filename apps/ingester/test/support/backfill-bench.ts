@@ -11,9 +11,16 @@ import {
 import { createManualClock } from '@kimchi/core/testing'
 import { RestClient } from '@kimchi/feeds'
 import { createLogger, systemClock } from '@kimchi/runtime'
-import { DEFAULT_COINS, type SimulatorOptions, startSimulator } from '@kimchi/simulator'
+import { createSimulator, DEFAULT_COINS, type SimulatorOptions } from '@kimchi/simulator'
 import { openRedis, SampleReader, SampleWriter } from '@kimchi/store'
-import { audit, fetchFrom, startRedis, stayClearOfMidnight, type TestRedis } from '@kimchi/testkit'
+import {
+  audit,
+  fetchFrom,
+  MEMORY_URLS,
+  startRedis,
+  stayClearOfMidnight,
+  type TestRedis,
+} from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { Backfill, type BackfillOptions } from '../../src/backfill/run-backfill.ts'
 import { withTrades } from './market.ts'
@@ -39,19 +46,13 @@ export const FEW_TRADES = DEFAULT_COINS.map(coin => withTrades(coin, usual => Ma
 
 type RestRequest = Parameters<NonNullable<SimulatorOptions['onRequest']>>[0]
 
-/** A simulator whose candles are asked for in memory, and a Redis, for all tests of a file. */
+/** A simulator in memory, and a Redis, for all tests of a file. */
 export async function openExchanges(t: Test, options: SimulatorOptions = {}) {
   const requests: RestRequest[] = []
-  const simulator = await startSimulator({
-    coins: FEW_TRADES,
-    pumpMs: 0,
-    limits: false,
-    onRequest: request => requests.push(request),
-    ...options,
-  })
-  t.teardown(() => simulator.close())
+  const onRequest = (request: RestRequest) => requests.push(request)
+  const simulator = createSimulator({ coins: FEW_TRADES, limits: false, onRequest, ...options })
   const sharedRedis = await startRedis(t)
-  const { upbitRestUrl: upbit, binanceRestUrl: binance } = simulator
+  const { UPBIT_REST_URL: upbit, BINANCE_REST_URL: binance } = MEMORY_URLS
   const rest = new RestClient(
     { upbit, binance, userAgent: 'test', fetch: fetchFrom(simulator) },
     { clock: systemClock, log: silent, signal: new AbortController().signal },

@@ -1,12 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type EpochMinute, MINUTE_MS, minuteOf, minuteStart } from '@kimchi/core'
 import { createManualClock, type ManualClock } from '@kimchi/core/testing'
-import { type SimulatorOptions, startSimulator } from '@kimchi/simulator'
+import { createSimulator, type SimulatorOptions } from '@kimchi/simulator'
 import { loadLibrary, openRedis, SampleReader } from '@kimchi/store'
 import {
   ask,
   createMemoryLog,
   eventually,
+  MEMORY_URLS,
+  networkOf,
   passUntil as passClockUntil,
   type Sought,
   sampleProblem,
@@ -15,13 +17,15 @@ import {
 } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
-import { type Ingester, startIngester } from '../../src/start.ts'
+import { type Ingester, type Network, startIngester } from '../../src/start.ts'
 import { YESTERDAY } from './backfill-bench.ts'
 
 /** What an ingester of a test is started with. */
 export interface StartOptions {
   readonly id?: string
   readonly env?: Readonly<Record<string, string>>
+  /** @default that of the simulator */
+  readonly network?: Network
 }
 
 /** How far the clock goes at a time. */
@@ -37,14 +41,8 @@ const REFRESH_MINUTES = 2
 export async function openLockstep(t: Test, options: SimulatorOptions & { at?: EpochMinute } = {}) {
   const clock = createManualClock(minuteStart(YESTERDAY + (options.at ?? 720)) + 1_500)
   const opened = new Set<number>()
-  const simulator = await startSimulator({
-    clock,
-    pumpMs: 0,
-    limits: false,
-    onFrame: ({ connection }) => opened.add(connection),
-    ...options,
-  })
-  t.teardown(() => simulator.close())
+  const onFrame = ({ connection }: { connection: number }) => opened.add(connection)
+  const simulator = createSimulator({ clock, limits: false, onFrame, ...options })
   const redis = await startRedis(t)
   const connection = openRedis(redis.url, { name: 'test' })
   t.teardown(() => connection.close())
@@ -85,14 +83,14 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
     }
     return eventually(what, askOrPass, undefined, 1)
   }
-  const start = async ({ id = 'a', env = {} }: StartOptions = {}) => {
+  const start = async ({ id = 'a', env = {}, network = networkOf(simulator) }: StartOptions = {}) => {
     const config = readConfig({
       COINS: 'all',
       PRICES: 'simulated',
       BACKFILL_DAYS: '0',
       OPS_PORT: '0',
       REDIS_URL: redis.url,
-      ...simulator.env,
+      ...MEMORY_URLS,
       ...env,
     })
     const ingester = await startIngester(config, {
@@ -102,6 +100,7 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
       id,
       version: 'test',
       refreshMs: REFRESH_MINUTES * MINUTE_MS,
+      network,
     })
     ingester.failed.catch(() => {})
     const close = () => closeByClock(clock, ingester)

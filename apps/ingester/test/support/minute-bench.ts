@@ -1,8 +1,8 @@
 import { type Coin, LatestTicks, type Sample, SpikeFilter } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import { RestClient } from '@kimchi/feeds'
-import { type SimulatedCoin, startSimulator } from '@kimchi/simulator'
-import { createMemoryLog, sampleProblem, untilIdle } from '@kimchi/testkit'
+import { createSimulator, type SimulatedCoin } from '@kimchi/simulator'
+import { createMemoryLog, MEMORY_URLS, networkOf, sampleProblem, untilIdle } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { ExchangeFeeds } from '../../src/minute/exchange-feeds.ts'
@@ -25,15 +25,19 @@ interface BenchOptions {
 /** Real feeds on a real simulator, and the real loop, on a clock that the test turns. */
 export async function openMinuteBench(t: Test, { coins = COINS, simulated = SIMULATED }: BenchOptions = {}) {
   const clock = createManualClock(Date.UTC(2026, 10, 20, 12, 0, 30))
-  const simulator = await startSimulator({ coins: simulated, clock, pumpMs: 0, limits: false })
+  const simulator = createSimulator({ coins: simulated, clock, limits: false })
+  const { openSocket, fetch } = networkOf(simulator)
   const ending = new AbortController()
   const context = { clock, random: () => 0.5, log: createMemoryLog(), signal: ending.signal }
   const latest = new LatestTicks()
-  const config = readConfig(simulator.env)
+  const config = readConfig(MEMORY_URLS)
   const userAgent = 'test'
-  const { upbitRestUrl: upbit, binanceRestUrl: binance } = simulator
-  const rest = new RestClient({ upbit, binance, userAgent }, context)
-  const feeds = new ExchangeFeeds({ config, latest, rest, userAgent, onRefused: () => {} }, context)
+  const { UPBIT_REST_URL: upbit, BINANCE_REST_URL: binance } = config
+  const rest = new RestClient({ upbit, binance, userAgent, fetch }, context)
+  const feeds = new ExchangeFeeds(
+    { config, latest, rest, userAgent, openSocket, onRefused: () => {} },
+    context,
+  )
   const samples: Sample[] = []
   const reports: MinuteReport[] = []
   const loop = new MinuteLoop(
@@ -52,7 +56,6 @@ export async function openMinuteBench(t: Test, { coins = COINS, simulated = SIMU
     const closing = Promise.all([running, feeds.close()])
     await clock.advance(1_000)
     await closing
-    await simulator.close()
   })
   const step = async (ms: number) => {
     await clock.advance(ms)

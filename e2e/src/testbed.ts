@@ -6,7 +6,6 @@ import {
   audit,
   eventually,
   type Program,
-  type RedisGroup,
   startProgram,
   startRedis,
   type Teardown,
@@ -33,26 +32,17 @@ function fromMidnight(minutes: number): EpochMs {
   return Math.floor(Date.now() / DAY_MS) * DAY_MS + minutes * MINUTE_MS
 }
 
-/** Starts an append-only Redis and a testbed that writes to it. */
-export async function openRedisBed(
-  t: Teardown,
-  options: TestbedOptions & { readonly redis?: TestRedisOptions } = {},
-) {
-  const redis = await startRedis(t, { appendonly: true, ...options.redis })
-  const raw = redis.client()
-  return { redis, raw, bed: await openTestbed(t, { url: redis.url, primary: async () => raw }, options) }
-}
-
 /**
- * Starts the exchanges on a clock that runs faster; the test starts any number of real ingester processes.
- * Everything ends with it.
+ * Starts an append-only Redis, and the exchanges on a clock that runs faster; the test starts any number of real
+ * ingester processes. Everything ends with it.
  */
 export async function openTestbed(
   t: Teardown,
-  { url, primary }: Pick<RedisGroup, 'url' | 'primary'>,
-  options: TestbedOptions = {},
+  options: TestbedOptions & { readonly redis?: TestRedisOptions } = {},
 ) {
   const { factor = 20, coins = ['BTC', 'ETH', 'XRP', 'KNC'] } = options
+  const redis = await startRedis(t, { appendonly: true, ...options.redis })
+  const raw = redis.client()
   const clock = createFastClock(options.startAt ?? fromMidnight(10), factor)
   // Half a second by the clock of most beds, as late as frames may come; each turn costs processor time.
   const exchanges: Simulator = await startSimulator({ seed: 'fault', clock, pumpMs: 25, limits: false })
@@ -60,7 +50,12 @@ export async function openTestbed(
   const running = new Set<Program>()
   /** Starts an ingester process. @param id stays the same when it is started again */
   const start = (id: string, env: Record<string, string> = {}) => {
-    const fixed = { FAST_CLOCK: JSON.stringify(clock), INGESTER_ID: id, REDIS_URL: url, ...exchanges.env }
+    const fixed = {
+      FAST_CLOCK: JSON.stringify(clock),
+      INGESTER_ID: id,
+      REDIS_URL: redis.url,
+      ...exchanges.env,
+    }
     const settings = { PRICES: 'simulated', COINS: coins.join(','), BACKFILL_DAYS: '1', OPS_PORT: '0' }
     // The IPC channel ends the process when this one is gone.
     const stdio = ['ignore', 'pipe', 'pipe', 'ipc'] satisfies ('ignore' | 'pipe' | 'ipc')[]
@@ -73,9 +68,9 @@ export async function openTestbed(
     await Promise.all([...running].map(ingester => ingester.end('SIGKILL')))
     running.clear()
   }
-  const auditTo = async (to: number) =>
+  const auditTo = (to: number) =>
     audit({
-      redis: await primary(),
+      redis: raw,
       truth: exchanges,
       coins,
       // The oldest minute that BACKFILL_DAYS=1 fills.
@@ -92,6 +87,8 @@ export async function openTestbed(
   }
   let settledTo = 0
   return {
+    redis,
+    raw,
     exchanges,
     coins,
     start,

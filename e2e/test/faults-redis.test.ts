@@ -2,7 +2,7 @@ import { mkdir, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eventually } from '@kimchi/testkit'
 import t from 'tap'
-import { openRedisBed } from '../src/testbed.ts'
+import { openTestbed } from '../src/testbed.ts'
 import {
   hasAll,
   isWhole,
@@ -16,9 +16,10 @@ import {
 
 t.test('Redis away, frozen, refusing, emptied: one ingester lives through all of it', async t => {
   const dumps = 'a-folder-cannot-be-a-dump'
-  const { bed, redis, raw } = await openRedisBed(t, {
+  const bed = await openTestbed(t, {
     redis: { args: ['--save', '3600 1000000', '--dbfilename', dumps] },
   })
+  const { redis, raw } = bed
   await mkdir(join(redis.dir, dumps))
   // Days are of UTC wherever an ingester runs.
   const ingester = bed.start('a', { TZ: 'America/St_Johns' })

@@ -8,14 +8,14 @@ import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { getJson, opsPortOf, startReplicas } from '../src/apps.ts'
 import { lacksNginx, openEdge } from '../src/edge.ts'
-import { openRedisBed } from '../src/testbed.ts'
+import { openTestbed } from '../src/testbed.ts'
 import { makeCertificate } from './support/certificate.ts'
 import { openMonitoring, type SentAlert, SHIPPED, lacksMonitoring as skip } from './support/monitoring.ts'
 
 async function openStack(t: Test) {
-  const { bed, redis } = await openRedisBed(t)
+  const bed = await openTestbed(t)
   const ingester = bed.start('a')
-  const { replicas, ...upstream } = await startReplicas(t, redis.url)
+  const { replicas, ...upstream } = await startReplicas(t, bed.redis.url)
   const ops = { api: Number(replicas[0]?.opsPort), ingester: await opsPortOf(ingester) }
   const edge = await openEdge(t, upstream)
   const url = `http://127.0.0.1:${edge.port}`

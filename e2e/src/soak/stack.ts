@@ -1,7 +1,7 @@
 import { eventually, type Teardown } from '@kimchi/testkit'
 import { getJson, opsPortOf, startReplicas } from '../apps.ts'
 import { openEdge } from '../edge.ts'
-import { openRedisBed } from '../testbed.ts'
+import { openTestbed } from '../testbed.ts'
 
 const COINS = ['BTC', 'ETH', 'XRP', 'SOL', 'DOGE', 'ADA', 'TRX', 'LINK', 'AVAX', 'DOT']
 
@@ -10,10 +10,10 @@ const COINS = ['BTC', 'ETH', 'XRP', 'SOL', 'DOGE', 'ADA', 'TRX', 'LINK', 'AVAX',
  * every replica has answered with a first minute.
  */
 export async function openSoakStack(t: Teardown) {
-  const { redis, bed } = await openRedisBed(t, { factor: 1, startAt: Date.now(), coins: COINS })
+  const bed = await openTestbed(t, { factor: 1, startAt: Date.now(), coins: COINS })
   const first = bed.start('a')
   bed.start('b')
-  const { replicas, ...upstream } = await startReplicas(t, redis.url, 3)
+  const { replicas, ...upstream } = await startReplicas(t, bed.redis.url, 3)
   const edge = await openEdge(t, { ...upstream, perSecond: 1_000, connections: 1_000 })
   // The first minute comes from candles, coin by coin; a coin without any history is rightly a 404.
   for (const { address } of replicas) {
@@ -23,7 +23,7 @@ export async function openSoakStack(t: Teardown) {
   }
   return {
     /** For readings; gives up on a Redis that does not answer. */
-    raw: redis.client({ commandTimeout: 1_000 }),
+    raw: bed.redis.client({ commandTimeout: 1_000 }),
     bed,
     /** Where callers call. */
     port: edge.port,

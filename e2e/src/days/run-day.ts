@@ -105,13 +105,14 @@ export async function runDay(options: DayOptions) {
   for (const ingester of ingesters) await ingester.start()
   read()
   const from = Math.ceil(startAt / MINUTE_MS)
-  let atFirst = resources()
+  let atFirst: ReturnType<typeof resources> | undefined
   for (let minute = 1; minute <= minutes; minute++) {
     await world.passTo((from + minute) * MINUTE_MS + LIVE_WITHIN_MS)
     oracle.readLive(replica.documents.live(), from + minute, COINS.filter(plan.isSafe))
     await world.passTo((from + minute) * MINUTE_MS + 30_000)
     // Each ingester has one connection to each exchange; a fault may have cut it just then.
-    if (minute === SETTLED_MINUTES) atFirst = { ...resources(), sockets: 2 * ingesters.length }
+    if (minute >= SETTLED_MINUTES && ingesters.every(ingester => ingester.isRunning()))
+      atFirst ??= { ...resources(), sockets: 2 * ingesters.length }
     onMinute(minute)
     const [asked, next] = [minute - 1, minute].map(at => COINS[at % COINS.length]) as [string, string]
     const days = replica.documents.history(asked, 7)
@@ -129,7 +130,7 @@ export async function runDay(options: DayOptions) {
   await world.passTo(world.now + MINUTE_MS)
   await ending
   redis.close()
-  oracle.compareResources(atFirst, atLast, resources())
+  oracle.compareResources(atFirst ?? atLast, atLast, resources())
   return {
     seed,
     digest,

@@ -80,7 +80,7 @@ export class TradingStatus {
     this.#idle.abort()
   }
 
-  /** Has the current prices of these markets taken from the next answer, without a request of their own. */
+  /** Has the current prices of these markets taken from the next answer that has them, without a request of their own. */
   seedNext(markets: readonly Market[]): void {
     for (const market of markets) this.#unseeded.add(market)
   }
@@ -128,7 +128,11 @@ export class TradingStatus {
       const price = prices.get(market)
       if (prices.has(market)) sink.setTradable(exchange, market, true, asked.at)
       else absent.set(market, this.#judgeAbsence(market, absentBefore.get(market), asked))
-      if (price === undefined || !unseeded.has(market)) continue
+      if (!unseeded.has(market)) continue
+      if (price === undefined) {
+        this.#unseeded.add(market)
+        continue
+      }
       const times = { eventAt: now, sentAt: asked.at, receivedAt: now, tradedAt: now }
       sink.record({ exchange, market, price, ...times, origin: 'seed', tradable: true })
     }

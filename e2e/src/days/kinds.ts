@@ -22,6 +22,7 @@ export interface DayParts {
 }
 
 type SimulatedFault = Parameters<DayParts['exchanges']['simulator']['faults']['set']>[0]
+type FieldsFault = Extract<SimulatedFault, { kind: 'fields' }>
 type Exchange = 'upbit' | 'binance'
 
 /** One kind of fault. */
@@ -100,6 +101,31 @@ async function liveMinutes(redis: RawRedis, from: EpochMs): Promise<ReadonlySet<
   return new Set(live.map(({ symbol, minute }) => `${formatTimestamp(minute)} ${symbol}`))
 }
 
+/** Fields of frames that are not as documented. */
+const ODD_FIELDS: Readonly<Record<Exchange, Readonly<Record<string, FieldsFault['alter']>>>> = {
+  upbit: {
+    'no price': () => ({ trade_price: undefined }),
+    'price null': () => ({ trade_price: null }),
+    'price a text': ({ trade_price }) => ({ trade_price: String(trade_price) }),
+    'no time': () => ({ trade_timestamp: undefined }),
+    'time in seconds': ({ trade_timestamp }) => ({
+      trade_timestamp: Math.floor(Number(trade_timestamp) / 1_000),
+    }),
+    'dated ahead': ({ trade_timestamp, timestamp }) => ({
+      trade_timestamp: Number(trade_timestamp) + 5_000,
+      timestamp: Number(timestamp) + 5_000,
+    }),
+  },
+  binance: {
+    'no price': () => ({ c: undefined }),
+    'price null': () => ({ c: null }),
+    'price a number': ({ c }) => ({ c: Number(c) }),
+    'no time': () => ({ E: undefined }),
+    'time in microseconds': ({ E }) => ({ E: Number(E) * 1_000 }),
+    'dated ahead': ({ E }) => ({ E: Number(E) + 5_000 }),
+  },
+}
+
 const CANDLES = /candles|klines/
 
 const RETRY_AFTER: readonly ((now: EpochMs) => number | string | undefined)[] = [
@@ -162,6 +188,27 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   garbage: simulated([0.02, 3], pick => {
     const shape = pick.of('truncated', 'utf8', 'nested', 'noise')
     return { kind: 'garbage', exchange: pick.exchange(), shape, frames: pick.between(1, 200) }
+  }),
+  'unreadable market': simulated([0.5, 10], pick => {
+    const exchange = pick.exchange()
+    // Bytes that still say whose they are.
+    const shape = pick.of('truncated', 'utf8')
+    return { kind: 'garbage', exchange, market: market(exchange, pick.coin()), shape }
+  }),
+  'odd frames': simulated([0.1, 10], pick => {
+    const exchange = pick.exchange()
+    const alter = ODD_FIELDS[exchange][pick.of(...Object.keys(ODD_FIELDS[exchange]))] ?? (() => ({}))
+    return { kind: 'fields', exchange, market: market(exchange, pick.coin()), alter }
+  }),
+  'odd state': simulated([1, 60], pick => {
+    const state = pick.of('DELISTED', 'PREVIEW', 'SUSPENDED')
+    return { kind: 'state', exchange: 'upbit', market: pick.halting('upbit'), state }
+  }),
+  'refused market': simulated([1, 20], pick => {
+    return { kind: 'reject', exchange: 'upbit', market: market('upbit', pick.of(...COINS)) }
+  }),
+  'omitted market': simulated([1, 30], pick => {
+    return { kind: 'rest', exchange: 'binance', mode: 'omit', without: pick.halting('binance') }
   }),
   halt: simulated([2, 90], pick => {
     const exchange = pick.exchange()

@@ -31,7 +31,8 @@ export function createMiniTickers(exchanges: SimulatedExchanges): ExchangeStream
     const target = { exchange: 'binance', market, at } as const
     const c = decimal(price * (exchanges.faults.use('price', target)?.fault.factor ?? 1))
     const [o, v] = [decimal(price), decimal(rollingVolume(listing, at))]
-    return { e: '24hrMiniTicker', E: at, s: market, c, o, h: o, l: o, v, q: v }
+    const ticker = { e: '24hrMiniTicker', E: at, s: market, c, o, h: o, l: o, v, q: v }
+    return exchanges.faults.alter(ticker, target)
   }
   return (stream, from, to) => {
     const name = NAME.exec(stream)?.[1]

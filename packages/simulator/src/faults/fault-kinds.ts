@@ -34,6 +34,8 @@ interface Kinds {
   garbage: OfMarket & { readonly shape: 'truncated' | 'utf8' | 'nested' | 'noise' }
   /** The price in frames is multiplied. */
   price: OfMarket & { readonly factor: number }
+  /** Fields of frames are others; one that is undefined is missing. */
+  fields: OfMarket & { readonly alter: (frame: Readonly<Record<string, unknown>>) => object }
   /** Connections are cut without a close frame: those that are open; with `forMs` new ones too. */
   drop: object
   /** Handshakes, REST requests or both (the default) get a status, or no response at all. */

@@ -91,6 +91,12 @@ export class Faults {
     return active
   }
 
+  /** A frame, with the fields that a fault of it has altered. */
+  alter(frame: object, target: FaultTarget): object {
+    const altered = this.use('fields', target)?.fault.alter(frame as Readonly<Record<string, unknown>>)
+    return altered ? { ...frame, ...altered } : frame
+  }
+
   /** The halts and outages of a market, past and future ones too. */
   pausesOf(exchange: Exchange, market: string): readonly ActiveFault<FaultOf<'halt' | 'outage'>>[] {
     return this.#of(exchange, market, 'halt', 'outage')

@@ -35,7 +35,7 @@ export function upbitTicker(
   const target = { exchange: 'upbit', market, at: timestamp } as const
   const isHalted = exchanges.faults.find('halt', target) !== undefined
   const iso = new Date(at).toISOString()
-  return {
+  const ticker = {
     type: 'ticker',
     code: market,
     trade_price: price * (exchanges.faults.use('price', target)?.fault.factor ?? 1),
@@ -48,6 +48,7 @@ export function upbitTicker(
     timestamp,
     stream_type: streamType,
   }
+  return exchanges.faults.alter(ticker, target)
 }
 
 export function tickerText(ticker: object): string {

@@ -21,7 +21,7 @@ import type { CatalogueNow, ReleaseRule } from './quarantine.ts'
 
 /**
  * This many coins, or a quarter of them, whichever is more, may leave at once; more means a broken list, not a
- * delisting.
+ * delisting. They leave when two lists in a row lack them, since one answer may be short.
  */
 const FEW_COINS = 4
 
@@ -60,6 +60,8 @@ export class CatalogueRefresh {
   readonly #context: Context
   #coins: readonly Coin[] = []
   #listings: Listings | undefined
+  /** Coins that the last lists lacked. */
+  #lacking: ReadonlySet<string> = new Set()
   /** Aborted to end the wait for the next refresh early. */
   #wait = new AbortController()
   #status: CatalogueStatus = { coins: undefined, missing: [], problem: undefined }
@@ -132,11 +134,27 @@ export class CatalogueRefresh {
     if (isFirst && known !== undefined) refuseUnknown(wanted, next, published)
     const present = [...tracked, ...this.#coins].map(({ symbol }) => symbol)
     const matched = matchCoins({ ...next, wanted, tracked: present })
-    checkLosses(this.#coins, matched)
+    this.#checkLosses(matched)
     this.#accept(matched)
     this.#listings = next
     const releaseNew = isFirst ? releaseAtStart(wanted, matched.coins, tracked) : 'after-30-minutes'
     onCatalogue({ coins: matched.coins, published: published.filter(isRemembered), releaseNew })
+  }
+
+  /** @throws KimchiError `KIMCHI_ERR_CATALOGUE` when many coins are gone, or one that the lists before had */
+  #checkLosses({ coins }: Catalogue): void {
+    const symbols = new Set(coins.map(({ symbol }) => symbol))
+    const lost = this.#coins.map(({ symbol }) => symbol).filter(symbol => !symbols.has(symbol))
+    const known = this.#coins.length
+    const limit = Math.max(FEW_COINS, Math.floor(known / 4))
+    if (lost.length > limit) {
+      const problem = `must not lack more than ${limit} of the ${known} known coins, got: ${lost.length} missing`
+      throw new KimchiError('KIMCHI_ERR_CATALOGUE', `listings ${problem}`)
+    }
+    const lackedBefore = this.#lacking
+    this.#lacking = new Set(lost)
+    if (lost.every(symbol => lackedBefore.has(symbol))) return
+    throw new KimchiError('KIMCHI_ERR_CATALOGUE', `listings lack ${lost.join()}: a second answer must too`)
   }
 
   #accept(matched: Catalogue): void {
@@ -175,17 +193,6 @@ function refuseUnknown(wanted: WantedCoins, listings: Listings, published: reado
   if (leftOut.length === 0) return
   const problems = leftOut.map(({ symbol, reason }) => `${symbol} cannot be tracked: ${reason}`)
   throw new KimchiError('KIMCHI_ERR_UNKNOWN_SYMBOL', `COINS: ${problems.join('; ')}`)
-}
-
-function checkLosses(coins: readonly Coin[], matched: Catalogue): void {
-  const symbols = new Set(matched.coins.map(({ symbol }) => symbol))
-  const lost = coins.filter(({ symbol }) => !symbols.has(symbol)).length
-  const limit = Math.max(FEW_COINS, Math.floor(coins.length / 4))
-  if (lost <= limit) return
-  throw new KimchiError(
-    'KIMCHI_ERR_CATALOGUE',
-    `listings must not lack more than ${limit} of the ${coins.length} known coins, got: ${lost} missing`,
-  )
 }
 
 /**

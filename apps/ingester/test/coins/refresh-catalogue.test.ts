@@ -108,6 +108,29 @@ t.test(
   },
 )
 
+t.test('a coin leaves when two lists in a row lack it: one may be short', async t => {
+  const { simulator, clock, catalogues, loads } = await start(t)
+  await eventually('the lists', () => catalogues.length === 1)
+  const path = '/api/v3/exchangeInfo'
+  simulator.faults.set({
+    kind: 'rest',
+    exchange: 'binance',
+    mode: 'omit',
+    without: 'ETHUSDT',
+    path,
+    frames: 1,
+  })
+  await passUntil(clock, 'the next lists', () => catalogues.length === 2, 5_000)
+  t.strictSame(catalogues[1]?.coins, catalogues[0]?.coins)
+  t.equal(loads(), 3, 'it has asked again')
+  simulator.delist('ETHUSDT')
+  await passUntil(clock, 'the lists after those', () => catalogues.length === 3, 5_000)
+  t.strictSame(
+    symbolsOf(catalogues[2]),
+    symbolsOf(catalogues[0])?.filter(symbol => symbol !== 'ETH'),
+  )
+})
+
 t.test('lists that cannot be loaded for long cost a few lines', async t => {
   const { simulator, clock, catalogues, loads, warnings } = await start(t)
   await eventually('the lists', () => catalogues.length === 1)

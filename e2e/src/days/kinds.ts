@@ -153,11 +153,15 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     return { kind: 'refuse', exchange: pick.exchange(), status, on: 'ws' }
   }),
   'refused request': simulated([1, 40], (pick, now) => {
-    const status = pick.of<number | 'hang'>(400, 403, 404, 418, 429, 451, 500, 503, 'hang')
+    const status = pick.of<number | 'hang'>(400, 403, 404, 429, 500, 503, 'hang')
     const retryAfter = pick.of(...RETRY_AFTER)(now)
     const share = pick.of(1, 0.5)
     const when = retryAfter === undefined ? {} : { retryAfter }
     return { kind: 'refuse', exchange: pick.exchange(), status, on: 'rest', share, ...when }
+  }),
+  // Our own waits for these are five and ten minutes.
+  block: simulated([1, 40], pick => {
+    return { kind: 'refuse', exchange: pick.exchange(), status: pick.of(418, 451), on: 'rest' }
   }),
   ban: simulated([5, 60], (pick, now) => {
     const retryAfter = pick.of<number | string>(60, 600, new Date(now + 600_000).toUTCString())
@@ -208,7 +212,8 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     return { kind: 'reject', exchange: 'upbit', market: market('upbit', pick.of(...COINS)) }
   }),
   'omitted market': simulated([1, 30], pick => {
-    return { kind: 'rest', exchange: 'binance', mode: 'omit', without: pick.halting('binance') }
+    const without = pick.halting('binance')
+    return { kind: 'rest', exchange: 'binance', mode: 'omit', path: '/api/v3/ticker', without }
   }),
   halt: simulated([2, 90], pick => {
     const exchange = pick.exchange()

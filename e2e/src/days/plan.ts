@@ -8,7 +8,7 @@ const QUIET_MINUTES = 60
 
 /** Minutes after the last fault's end by which nothing that can be known is missing: docs/faults.md, 112. */
 const WHOLE_WITHIN = 5
-/** A ban may state ten minutes, which are kept to after its end too. */
+/** A ban may state ten minutes, and we wait as long for a block, after its end too. */
 const WHOLE_WITHIN_OF_BAN = 15
 
 /**
@@ -36,7 +36,7 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
   const { world, ingesters } = parts
   const quietMs = Math.min(QUIET_MINUTES, minutes / 4) * MINUTE_MS
   const spans: Span[] = []
-  /** Until when the minutes of a coin that was delisted and listed again, all since then, may be missing. */
+  /** Until when the minutes of a coin that was delisted and listed again may be missing, older open ones too. */
   const relistings: Span[] = []
   const openSpan = (what: Span['what'], of: string, from: EpochMs) => {
     spans.push({ what, of, from, to: Number.POSITIVE_INFINITY })
@@ -152,7 +152,7 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
     )
   }
   const isRelisted = (symbol: string, at: EpochMs) =>
-    relistings.some(({ of, from, to }) => of === symbol && from <= at && world.now < to)
+    relistings.some(({ of, to }) => of === symbol && at <= to && world.now < to)
   // Whatever keeps a new pair from half an hour of premiums in a row, or an ingester from the lists, begins that again.
   const isNew = (symbol: string) =>
     parts.isAll && !parts.hasListed(symbol) && (active.size > 0 || world.now < lastEndAt + TRACKED_WITHIN_MS)
@@ -178,5 +178,5 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
 }
 
 function wholeWithin(kinds: readonly string[]): number {
-  return kinds.includes('ban') ? WHOLE_WITHIN_OF_BAN : WHOLE_WITHIN
+  return kinds.some(kind => kind === 'ban' || kind === 'block') ? WHOLE_WITHIN_OF_BAN : WHOLE_WITHIN
 }

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import { Documents } from '@kimchi/api/documents'
 import { followRedis } from '@kimchi/api/start'
-import type { Log } from '@kimchi/core'
+import type { KimchiError, Log } from '@kimchi/core'
 import { RestClient } from '@kimchi/feeds'
 import { type Ingester, startIngester } from '@kimchi/ingester'
 import { readConfig } from '@kimchi/ingester/config'
@@ -58,8 +58,12 @@ export function createIngester(
         version: 'days',
         network: { ...network, redis: { openClient: redis.clientOf(host), wait: host.wait.bind(host) } },
       })
-      running.failed.catch((error: Error) => {
-        throw error
+      const own = host
+      running.failed.catch((error: KimchiError) => {
+        if (error.code !== 'KIMCHI_ERR_UNKNOWN_SYMBOL') throw error
+        // A list lacked a coin that was never published. Docker starts it again.
+        void this.end()
+        world.after(10_000, () => (host === own ? this.start() : undefined))
       })
     },
     /** Resolves when it has ended, which takes time of the world. */

@@ -108,6 +108,7 @@ t.test(
   },
 )
 
+// docs/faults.md, 59
 t.test('a coin leaves when two lists in a row lack it: one may be short', async t => {
   const { simulator, clock, catalogues, loads } = await start(t)
   await eventually('the lists', () => catalogues.length === 1)

@@ -122,7 +122,7 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
   // A day has kinds of its own, which meet often: of all kinds, each would come less than once.
   const shuffled = Object.keys(KINDS).map(name => [draws.next(), name] as const)
   const names = shuffled.sort(([a], [b]) => a - b).map(([, name]) => name)
-  names.length = draws.of([6, 12, names.length])
+  names.length = draws.of([4, 8, 16, names.length])
   const meanMinutes = draws.of([4, 9, 18])
   const meet = (): void => {
     if (world.now >= until) return

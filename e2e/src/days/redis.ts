@@ -79,19 +79,20 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
   await setTime()
   await raw.flushall()
   await raw.call('FUNCTION', 'FLUSH')
-  /** Clients of one host. */
-  const clientOf =
-    (host: Host): OpenClient =>
-    () => {
+  /** How one host reaches it. */
+  const networkOf = (host: Host): Network['redis'] => ({
+    openClient: () => {
       const link = new Link(host, state, run)
       links.add(link)
       link.once('end', () => links.delete(link))
       return link as unknown as ReturnType<OpenClient>
-    }
+    },
+    wait: host.wait.bind(host),
+  })
   return {
     raw,
     state,
-    clientOf,
+    networkOf,
     /** What is stored now is what a later {@link reload} brings back: a server that lacks the last writes. */
     save: async () => {
       await setTime()

@@ -56,7 +56,7 @@ export function createIngester(
         random: host.random,
         id: name,
         version: 'days',
-        network: { ...network, redis: { openClient: redis.clientOf(host), wait: host.wait.bind(host) } },
+        network: { ...network, redis: redis.networkOf(host) },
       })
       const own = host
       running.failed.catch((error: KimchiError) => {
@@ -118,7 +118,7 @@ export function startImport(
     signal: stopping.signal,
     network: {
       ...exchanges.networkOf(host, fairWeather()),
-      redis: { openClient: redis.clientOf(host), wait: host.wait.bind(host) },
+      redis: redis.networkOf(host),
     },
   })
   void running.then(() => onEnd(printed.trim()))
@@ -140,8 +140,7 @@ export function createReplica(world: World, redis: DayRedis, log: Log) {
   const host = new Host('api', world)
   const connection = openRedis(ENV.REDIS_URL, {
     random: host.random,
-    openClient: redis.clientOf(host),
-    wait: host.wait.bind(host),
+    ...redis.networkOf(host),
   })
   const reader = new SampleReader({ redis: connection })
   const documents = new Documents({ reader, clock: host, log })

@@ -154,7 +154,7 @@ export class CatalogueRefresh {
     const lackedBefore = this.#lacking
     this.#lacking = new Set(lost)
     if (lost.every(symbol => lackedBefore.has(symbol))) return
-    throw new KimchiError('KIMCHI_ERR_CATALOGUE', `listings lack ${lost.join()}: a second answer must too`)
+    throw new KimchiError('KIMCHI_ERR_CATALOGUE', `listings lack ${lost.join()}, and are asked for again`)
   }
 
   #accept(matched: Catalogue): void {

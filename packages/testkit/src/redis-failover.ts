@@ -47,14 +47,15 @@ export async function startSentinels(t: Teardown, args: readonly string[] = []) 
 export async function startCluster(t: Teardown) {
   const args = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '1500', ...NO_DELAY]
   // The default, 10,000 above a server's port, is as likely as not somebody else's.
-  const busPorts = await Promise.all(Array.from({ length: 6 }, () => freePort()))
-  const startNode = (busPort: number) =>
-    startRedis(t, { appendonly: true, args: [...args, '--cluster-port', String(busPort)] })
-  const nodes = await Promise.all(busPorts.map(startNode))
+  const startNode = async () =>
+    startRedis(t, { appendonly: true, args: [...args, '--cluster-port', String(await freePort())] })
+  // A second try, where another test took the port between choosing and listening.
+  const nodes = await Promise.all(Array.from({ length: 6 }, () => startNode().catch(startNode)))
   const [first] = nodes as [TestRedis]
   const raws = nodes.map(node => node.client())
+  const [, busPort = ''] = (await first.client().config('GET', 'cluster-port')) as string[]
   for (const [index, raw] of raws.entries()) {
-    await raw.call('CLUSTER', 'MEET', '127.0.0.1', first.port, busPorts[0] ?? '')
+    await raw.call('CLUSTER', 'MEET', '127.0.0.1', first.port, busPort)
     const [start, end] = [index, index + 1].map(third => Math.floor((16_384 * third) / 3))
     if (index < 3) await raw.call('CLUSTER', 'ADDSLOTSRANGE', start ?? 0, (end ?? 0) - 1)
   }

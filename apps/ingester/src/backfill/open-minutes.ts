@@ -126,10 +126,14 @@ export class OpenMinutes {
       if (now < coin.readAt) continue
       const end = this.#endOf(symbol)
       const from = coin.reads % READS_OF_ALL === 0 ? oldest : Math.max(oldest, end - RECENT_MINUTES)
-      const open = await this.#reader.readOpenMinutes(symbol, from, end)
+      // Before Redis answers: what is noted meanwhile may be newer than the answer.
+      coin.readAt = now + READ_EVERY_MS
+      const open = await this.#reader.readOpenMinutes(symbol, from, end).catch(thrown => {
+        coin.readAt = now
+        throw thrown
+      })
       coin.open = [...before(coin.open, from), ...open]
       coin.reads += 1
-      coin.readAt = now + READ_EVERY_MS
     }
   }
 

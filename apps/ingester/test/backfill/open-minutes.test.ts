@@ -30,7 +30,7 @@ function open({ at = D + 600, secondsInto = 30, days = 1 } = {}) {
     if (window !== undefined) openMinutes.finish(window)
     return window
   }
-  return { clock, redis, reads, openMinutes, next }
+  return { clock, redis, reader, reads, openMinutes, next }
 }
 
 /** First and last minutes of what came, by coin. */
@@ -244,4 +244,27 @@ t.test('a clock that steps back hours makes no coin wait for hours', async t => 
   await clock.advance(HOUR_MS)
   await openMinutes.read()
   t.equal(openMinutes.next(1).length, 1)
+})
+
+t.test('a reconnect while Redis names the open minutes has them read once more', async t => {
+  const { reads, openMinutes } = open()
+  openMinutes.follow([BTC])
+  const reading = openMinutes.read()
+  openMinutes.noteReconnect()
+  await reading
+  await openMinutes.read()
+  t.equal(reads.length, 2)
+})
+
+t.test('a coin whose open minutes Redis could not name is read again at once', async t => {
+  const { reader, reads, openMinutes } = open()
+  openMinutes.follow([BTC])
+  const { readOpenMinutes } = reader
+  reader.readOpenMinutes = async () => {
+    throw new Error('Connection is closed.')
+  }
+  await t.rejects(openMinutes.read(), /closed/)
+  reader.readOpenMinutes = readOpenMinutes
+  await openMinutes.read()
+  t.equal(reads.length, 1)
 })

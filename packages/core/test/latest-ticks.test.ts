@@ -30,19 +30,6 @@ t.test('the last price before M is the one at :59.999, never the one at :00.000'
   }
 })
 
-t.test('an older tick never replaces a newer one', async t => {
-  const latest = record(upbitTick(BTC, 2, at(-10)), upbitTick(BTC, 1, at(-20), { receivedAt: at(-1) }))
-  t.equal(priceBefore(latest, M), 2)
-})
-
-t.test('a late frame that belongs before M still counts after M', async t => {
-  const latest = record(upbitTick(BTC, 1, at(-20)), upbitTick(BTC, 3, at(0.2)))
-  t.equal(priceBefore(latest, M), 1)
-  latest.record(upbitTick(BTC, 2, at(-0.3), { receivedAt: at(0.9) }))
-  t.equal(priceBefore(latest, M), 2)
-  t.equal(priceBefore(latest, M + 1), 3)
-})
-
 t.test('of two ticks with the same event time the one received later counts', async t => {
   const first = upbitTick(BTC, 1, at(-5), { receivedAt: at(-4.9) })
   const second = upbitTick(BTC, 2, at(-5), { receivedAt: at(-4.8) })
@@ -166,36 +153,6 @@ t.test('a Binance price is that of the last frame before M, or unknown, whatever
   )
 })
 
-t.test('a market that never ticked, or only after M, is unknown', async t => {
-  const latest = record(upbitTick(BTC, 1, at(1)))
-  t.equal(latest.legBefore('upbit', BTC, M).price, undefined)
-  t.equal(latest.legBefore('upbit', 'KRW-ETH', M + 1).price, undefined)
-  t.equal(latest.legBefore('binance', BTC, M + 1).price, undefined, 'exchanges are kept apart')
-})
-
-t.test('a quiet market keeps its last tick until a newer one comes', async t => {
-  const latest = record(upbitTick(BTC, 1, at(0, M - 50)))
-  for (let minute = M - 40; minute < M; minute++) latest.record(upbitTick('KRW-ETH', 7, at(30, minute)))
-  t.equal(priceBefore(latest, M), 1)
-})
-
-t.test('a price that two newer minutes have pushed out is unknown, never a guess', async t => {
-  const latest = record(seed(USDT, 9, at(-600)))
-  for (const seconds of [-110, -50, 10]) latest.record(binanceTick(USDT, -seconds, at(seconds)))
-  t.equal(priceBefore(latest, M + 1, USDT), -10)
-  t.equal(priceBefore(latest, M, USDT), 50)
-  t.equal(priceBefore(latest, M - 1, USDT), undefined, 'the frame is gone, and the seed is older still')
-})
-
-t.test('a tick older than all those kept changes nothing', async t => {
-  const latest = record(...[-70, -10].map(seconds => upbitTick(BTC, -seconds, at(seconds))))
-  latest.record(upbitTick(BTC, 999, at(-300), { receivedAt: at(-1) }))
-  t.strictSame(
-    [M, M - 1, M - 2].map(minute => priceBefore(latest, minute)),
-    [10, 70, undefined],
-  )
-})
-
 t.test('a forgotten market is unknown until it ticks again', async t => {
   const latest = record(upbitTick(BTC, 1, at(-5)))
   latest.forget('upbit', BTC)
@@ -218,10 +175,6 @@ t.test('a seed answers until the first frame, and never again', async t => {
   t.equal(priceBefore(latest, M, USDT), 3)
 })
 
-t.test('a seed received after M is not used for M', async t => {
-  t.equal(priceBefore(record(seed(USDT, 1, at(0.2))), M, USDT), undefined)
-})
-
 // docs/faults.md, 99
 t.test(
   'a seed received in the last three seconds may be newer than the last frame before M, and is not used',
@@ -229,27 +182,6 @@ t.test(
     // A second of disorder, and two by which our clock may be behind.
     t.equal(priceBefore(record(seed(USDT, 1, at(-2.999))), M, USDT), undefined)
     t.equal(priceBefore(record(seed(USDT, 1, at(-3))), M, USDT), 1)
-  },
-)
-
-t.test('prices received before a silence are unknown until a frame comes after it', async t => {
-  const latest = record(upbitTick(BTC, 1, at(-20)), upbitTick(BTC, 2, at(-9.5)))
-  latest.interrupted(interruption('upbit', -5))
-  t.equal(priceBefore(latest, M), undefined)
-  latest.record(upbitTick(BTC, 3, at(-3)))
-  t.equal(priceBefore(latest, M), 3)
-})
-
-t.test(
-  'right after a silence a frame alone proves nothing: a later trade may have come before it',
-  async t => {
-    const latest = record(upbitTick(BTC, 1, at(-20)))
-    latest.interrupted(interruption('upbit', -5))
-    latest.record(upbitTick(BTC, 2, at(-5.5), { receivedAt: at(-4.9) }))
-    t.equal(priceBefore(latest, M), undefined)
-    const later = upbitTick(BTC, 3, at(-5.2), { receivedAt: at(-4.8), origin: 'snapshot' })
-    latest.record(later)
-    t.equal(priceBefore(latest, M), 3, 'the snapshot shows which trade is the last')
   },
 )
 
@@ -273,49 +205,6 @@ t.test('a price counts again from the instant at which the exchange is heard aga
   t.equal(priceBefore(interrupted(upbitTick(BTC, 2, at(-4), { receivedAt: at(-3.4) })), M), 2)
   t.equal(priceBefore(interrupted(upbitTick(BTC, 2, at(-4), { receivedAt: at(-3.401) })), M), undefined)
   t.equal(priceBefore(interrupted(seed(USDT, 2, at(-5))), M, USDT), 2)
-})
-
-t.test('the snapshot after a reconnect makes the price of an old trade known again', async t => {
-  const latest = record(upbitTick(BTC, 1, at(-600)))
-  latest.record(upbitTick(BTC, 1, at(-600), { receivedAt: at(-20), origin: 'snapshot' }))
-  latest.interrupted(interruption('upbit', -21))
-  t.strictSame(latest.legBefore('upbit', BTC, M), { price: 1, tradedAt: at(-600), tradable: true })
-})
-
-t.test('a snapshot during a silence does not confirm what was traded later in it', async t => {
-  const latest = record(upbitTick(BTC, 1, at(-60)))
-  latest.record(upbitTick(BTC, 1, at(-60), { receivedAt: at(-20), origin: 'snapshot' }))
-  latest.interrupted(interruption('upbit', -15))
-  t.equal(priceBefore(latest, M), undefined)
-})
-
-t.test('after a silence a fresh seed counts instead of a frame or a seed from before it', async t => {
-  const latest = record(seed(USDT, 9, at(-55)), binanceTick(USDT, 1, at(-50)))
-  latest.interrupted(interruption('binance', -40))
-  t.equal(priceBefore(latest, M, USDT), undefined)
-  latest.record(seed(USDT, 2, at(-30)))
-  t.equal(priceBefore(latest, M, USDT), 2)
-  latest.record(binanceTick(USDT, 3, at(-29)))
-  t.equal(priceBefore(latest, M, USDT), 3)
-})
-
-t.test('a silence of one exchange does not affect the other', async t => {
-  const latest = record(binanceTick(USDT, 1, at(-50)), upbitTick(BTC, 2, at(-50)))
-  latest.interrupted(interruption('upbit', -40))
-  t.equal(priceBefore(latest, M, USDT), 1)
-  t.equal(priceBefore(latest, M), undefined)
-})
-
-t.test('a stream has passed M when every frame from before M must have arrived', async t => {
-  const latest = record(upbitTick(BTC, 1, at(1.599)), binanceTick(USDT, 1, at(0.999)))
-  t.equal(latest.hasPassed('upbit', M), false)
-  t.equal(latest.hasPassed('binance', M), false)
-  latest.record(upbitTick('KRW-ETH', 1, at(1.6)))
-  latest.record(binanceTick('ETHUSDT', 1, at(1)))
-  t.equal(latest.hasPassed('upbit', M), true)
-  t.equal(latest.hasPassed('binance', M), true)
-  t.equal(latest.hasPassed('upbit', M + 1), false)
-  t.match(latest.status('upbit'), { refusedTicks: 0, watermark: at(1.6), halted: [] })
 })
 
 t.test('snapshots, seeds and wrong times do not move the watermark', async t => {
@@ -362,22 +251,6 @@ t.test('a Binance trade at least 2 s after the status request outranks its answe
   t.strictSame(denied.status('binance').halted, [USDT], 'a later request')
 })
 
-t.test('in an Upbit frame with both a trade and a status, the status counts', async t => {
-  const latest = record(upbitTick(BTC, 1, at(-20), { tradable: false }))
-  t.strictSame(latest.status('upbit').halted, [BTC])
-})
-
-t.test("knows each market's last trade before M; not every Binance frame proves one", async t => {
-  const latest = record(
-    seed(USDT, 1, at(-50)),
-    binanceTick(USDT, 2, at(-40)),
-    binanceTick(USDT, 2, at(-30), { tradedAt: undefined }),
-    binanceTick(USDT, 3, at(2)),
-  )
-  t.equal(latest.legBefore('binance', USDT, M).tradedAt, at(-40))
-  t.equal(record(seed(USDT, 1, at(-50))).legBefore('binance', USDT, M).tradedAt, at(-50))
-})
-
 // docs/faults.md, 85
 t.test(
   'a tick more than two seconds in the future is refused, and the price before it is not the last',
@@ -393,15 +266,6 @@ t.test(
     t.equal(latest.status('upbit').refusedTicks, 2, 'two seconds are allowed')
   },
 )
-
-// docs/faults.md, 85
-t.test('one frame dated a minute ahead does not hold a false price', async t => {
-  const latest = record(
-    upbitTick(BTC, 2_000, at(-2), { receivedAt: at(-50), tradedAt: at(-2) }),
-    upbitTick(BTC, 1_407, at(-40)),
-  )
-  t.equal(priceBefore(latest, M), 1_407)
-})
 
 // docs/faults.md, 85
 t.test('after our clock stepped back everything begins anew, for that exchange alone', async t => {
@@ -459,40 +323,6 @@ t.test('tells when both streams have passed M', async t => {
   await waiting
   await wait()
   t.equal(passed, 2, 'at once where they have')
-})
-
-t.test('ticks dated two seconds ahead do not push out what the next snapshot needs', async t => {
-  const latest = new LatestTicks()
-  for (let seconds = -300; seconds < 0; seconds += 10) {
-    const receivedAt = at(seconds)
-    latest.record(upbitTick(BTC, -seconds, receivedAt, { receivedAt }))
-    latest.record(upbitTick('KRW-ETH', 999, receivedAt + 2_000, { receivedAt }))
-  }
-  t.equal(priceBefore(latest, M), 10)
-  t.strictSame(
-    [M - 1, M].map(minute => latest.tradedBefore('upbit', minute)),
-    [true, true],
-  )
-})
-
-t.test('knows the minutes in which an exchange traded, by event time', async t => {
-  const latest = record(upbitTick(BTC, 1, at(-60)))
-  t.equal(latest.tradedBefore('upbit', M), true, 'the first instant of the minute')
-  t.equal(latest.tradedBefore('upbit', M + 1), false)
-  t.equal(latest.tradedBefore('upbit', M - 1), false)
-  t.equal(latest.tradedBefore('binance', M), false)
-  latest.record(upbitTick('KRW-ETH', 1, at(-60.001), { receivedAt: at(1) }))
-  t.equal(latest.tradedBefore('upbit', M - 1), true, 'any market, however late')
-})
-
-t.test('a snapshot, a seed and an unchanged price prove no trade', async t => {
-  const latest = record(
-    upbitTick(BTC, 1, at(-5), { origin: 'snapshot' }),
-    seed(USDT, 1, at(-5)),
-    binanceTick(USDT, 1, at(-4), { tradedAt: undefined }),
-  )
-  t.equal(latest.tradedBefore('upbit', M), false)
-  t.equal(latest.tradedBefore('binance', M), false)
 })
 
 t.test('remembers the newest three traded minutes, in whatever order they come', async () => {
@@ -562,14 +392,6 @@ t.test('a seed that was asked for after a frame that cannot be read ends the tro
   latest.miss('binance', USDT, at(-40))
   latest.record(seed(USDT, 5, at(-30)))
   t.match(latest.status('binance').missed, [{ count: 1, isOver: true }])
-})
-
-// docs/faults.md, 97
-t.test('after a frame dated ahead an older one that comes late is not the last price', async t => {
-  const latest = record(upbitTick(BTC, 1, at(-30)))
-  latest.record(upbitTick(BTC, 2, at(60), { receivedAt: at(-10) }))
-  latest.record(upbitTick(BTC, 3, at(-10.5), { receivedAt: at(-9) }))
-  t.equal(priceBefore(latest, M), undefined)
 })
 
 /** A minute of frames of another market, on their way for 0.1 s, by a clock that is off. */

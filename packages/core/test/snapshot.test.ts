@@ -113,10 +113,6 @@ t.test('one exchange silent: a gap for every coin, never a premium of mixed age'
   t.strictSame(outcomes(new LatestTicks()), ['upbit-down'])
 })
 
-t.test('KRW-USDT missing: no sample', async t => {
-  t.strictSame(outcomes(record(UPBIT_BTC, BINANCE_BTC, ...PASSED)), ['no-rate'])
-})
-
 t.test('KRW-USDT halted: no sample', async t => {
   t.strictSame(outcomes(record(UPBIT_BTC, { ...RATE, tradable: false }, BINANCE_BTC, ...PASSED)), ['no-rate'])
 })
@@ -127,12 +123,6 @@ t.test('an Upbit snapshot sets prices but does not show that the exchange is up'
   t.strictSame(outcomes(latest), ['upbit-down'])
   latest.record(upbitTick('KRW-ETH', 1, at(-1)))
   t.strictSame(outcomes(latest), [[99_000_000, 70_000, 1_400]])
-})
-
-t.test('a coin that never ticked on one exchange is a gap, and no other coin is', async t => {
-  t.strictSame(outcomes(record(RATE, BINANCE_BTC, ...PASSED)), ['no-upbit-price'])
-  const latest = record(...WHOLE, upbitTick('KRW-ETH', 5_000_000, at(-9)))
-  t.strictSame(outcomes(latest, M, [BTC, ETH]), [[99_000_000, 70_000, 1_400], 'no-binance-price'])
 })
 
 t.test('the minute is behind until both streams have passed M', async t => {

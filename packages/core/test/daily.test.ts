@@ -16,23 +16,6 @@ const samples = fc.uniqueArray(
 
 t.test('no samples fold into no days', async t => t.strictSame(foldDays([]), []))
 
-t.test('a day folds into open, high, low, close, sum and count', async t => {
-  const premiums = [300, -200, 900, 100]
-  t.strictSame(foldDays(premiums.map((premiumE4, index) => ({ minute: LEAP_DAY + index, premiumE4 }))), [
-    {
-      date: '2028-02-29',
-      open: 300,
-      high: 900,
-      low: -200,
-      close: 100,
-      sum: 1_100,
-      samples: 4,
-      firstMinute: LEAP_DAY,
-      lastMinute: LEAP_DAY + 3,
-    },
-  ])
-})
-
 t.test('the minute at 00:00 belongs to the day that begins with it, across a leap day', async t => {
   const days = foldDays(
     [LEAP_DAY + DAY_MINUTES, LEAP_DAY + DAY_MINUTES - 1, LEAP_DAY, LEAP_DAY - 1].map(minute => ({
@@ -71,15 +54,6 @@ t.test('the fold equals a recomputation that sorts first', async () => {
       return isDeepStrictEqual(foldDays(list), expected)
     }),
   )
-})
-
-t.test('an average is rounded half away from zero', async t => {
-  t.equal(averageE4({ sum: 3, samples: 2 }), 2)
-  t.equal(averageE4({ sum: -3, samples: 2 }), -2)
-  t.equal(averageE4({ sum: 1, samples: 3 }), 0)
-  t.equal(averageE4({ sum: 2, samples: 3 }), 1)
-  t.equal(averageE4({ sum: -2, samples: 3 }), -1)
-  t.equal(averageE4({ sum: 1_440e10, samples: 1_440 }), 1e10)
 })
 
 t.test('an average is never minus zero', async t => {

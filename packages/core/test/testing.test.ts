@@ -2,13 +2,6 @@ import { getEventListeners } from 'node:events'
 import t from 'tap'
 import { createManualClock } from '../src/testing.ts'
 
-t.test('time stands still until it is advanced', async t => {
-  const clock = createManualClock(1_000)
-  t.equal(clock.now(), 1_000)
-  await clock.advance(250)
-  t.equal(clock.now(), 1_250)
-})
-
 t.test('waits end in the order in which they are due, each at its own time', async t => {
   const clock = createManualClock(0)
   const ended: [string, number][] = []
@@ -25,22 +18,6 @@ t.test('waits end in the order in which they are due, each at its own time', asy
     ['late', 300],
   ])
   t.equal(clock.waiting, 1)
-})
-
-t.test('a loop that waits again within the time advanced goes round again', async t => {
-  const clock = createManualClock(0)
-  const turns: number[] = []
-  const loop = async () => {
-    while (turns.length < 3) {
-      await clock.wait(100)
-      turns.push(clock.now())
-    }
-  }
-  loop()
-  await clock.advance(250)
-  t.strictSame(turns, [100, 200])
-  await clock.advance(50)
-  t.strictSame(turns, [100, 200, 300])
 })
 
 t.test('stepping the wall clock lets no time pass', async t => {

@@ -3,14 +3,6 @@ import { get, NOON, startManual } from '../clients.ts'
 
 const MINUTE = 60_000
 
-t.test('Upbit lists its markets with names and events', async t => {
-  const { simulator } = await startManual(t)
-  const listing = await get(`${simulator.upbitRestUrl}/v1/market/all?is_details=true`)
-  t.match(listing.body[0], { market: 'KRW-BTC', korean_name: '비트코인', english_name: 'Bitcoin' })
-  t.match(listing.body[0].market_event, { warning: false, caution: { PRICE_FLUCTUATIONS: false } })
-  t.match(listing.headers.get('remaining-req'), /^group=market; min=\d+; sec=9$/)
-})
-
 t.test(
   'Upbit candles: newest first, `to` exclusive, at most 200, minutes without a trade missing',
   async t => {
@@ -61,14 +53,4 @@ t.test('the eleventh request of a group in a second gets 429, another group goes
   t.equal((await get(`${simulator.upbitRestUrl}/v1/market/all`)).status, 200)
   clock.advance(1_000)
   t.equal((await get(candles)).status, 200)
-})
-
-t.test('limits may be raised, and every request is reported', async t => {
-  const paths: unknown[] = []
-  const { simulator } = await startManual(t, { limits: 2, onRequest: request => paths.push(request) })
-  const candles = `${simulator.upbitRestUrl}/v1/candles/minutes/1?market=KRW-BTC`
-  for (let i = 0; i < 20; i++) t.equal((await get(candles)).status, 200)
-  t.equal((await get(candles)).status, 429)
-  t.equal(paths.length, 21)
-  t.match(paths[0], { exchange: 'upbit', path: '/v1/candles/minutes/1', market: 'KRW-BTC' })
 })

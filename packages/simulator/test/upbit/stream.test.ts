@@ -1,8 +1,5 @@
 import t from 'tap'
-import { connect, get, startManual, tickersOf } from '../clients.ts'
-
-const NAMES =
-  'type code opening_price high_price low_price trade_price prev_closing_price change change_price signed_change_price change_rate signed_change_rate trade_volume acc_trade_volume acc_trade_volume_24h acc_trade_price acc_trade_price_24h trade_date trade_time trade_timestamp ask_bid acc_ask_volume acc_bid_volume highest_52_week_price highest_52_week_date lowest_52_week_price lowest_52_week_date market_state is_trading_suspended delisting_date market_warning timestamp stream_type'
+import { connect, startManual, tickersOf } from '../clients.ts'
 
 t.test('sends one SNAPSHOT per code in binary frames, then every trade in real time', async t => {
   const { simulator, clock, run } = await startManual(t)
@@ -27,13 +24,6 @@ t.test('sends one SNAPSHOT per code in binary frames, then every trade in real t
     trades.map(trade => ['KRW-BTC', trade.price, trade.at, 'REALTIME']),
   )
   t.ok(client.frames.every(frame => frame.binary))
-})
-
-t.test('a ticker has the documented fields', async t => {
-  const { simulator } = await startManual(t)
-  const client = await connect(t, simulator.upbitWsUrl)
-  client.send([...tickersOf('KRW-BTC'), { format: 'DEFAULT' }])
-  t.strictSame(Object.keys(await client.next()).sort(), NAMES.split(' ').sort())
 })
 
 t.test('a new subscription replaces the old one, and joins the codes of its type objects', async t => {
@@ -76,29 +66,4 @@ t.test('more than five messages or handshakes in a second are refused', async t 
   await t.rejects(connect(t, simulator.upbitWsUrl), /429/)
   clock.advance(1_000)
   await t.resolves(connect(t, simulator.upbitWsUrl))
-})
-
-t.test('a coin listed while running appears, and a delisted one disappears', async t => {
-  const { simulator, run } = await startManual(t)
-  const upbit = { asset: 'NEW', koreanName: '새', englishName: 'New', tradesPerMinute: 30 }
-  const client = await connect(t, simulator.upbitWsUrl)
-  client.send(tickersOf('KRW-NEW', 'KRW-BTC'))
-  await client.next(frame => frame.code === 'KRW-BTC')
-  simulator.list({ id: 'NEW', price: 3, upbit, binance: { asset: 'NEW', tradesPerMinute: 30 } })
-  run(20_000)
-  t.match(await client.next(frame => frame.code === 'KRW-NEW'), { stream_type: 'REALTIME' })
-  const listed = async (): Promise<boolean> => {
-    const { body } = await get(`${simulator.upbitRestUrl}/v1/market/all`)
-    return body.some(({ market }: { market: string }) => market === 'KRW-NEW')
-  }
-  t.equal(await listed(), true)
-  const relist = simulator.delist('KRW-NEW')
-  t.equal(await listed(), false)
-  await client.settled()
-  const before = client.frames.length
-  run(20_000)
-  await client.settled()
-  t.notOk(client.frames.slice(before).some(frame => frame.text.includes('KRW-NEW')))
-  relist()
-  t.equal(await listed(), true)
 })

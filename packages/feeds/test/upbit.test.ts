@@ -161,12 +161,6 @@ t.test('a frame that cannot be read or placed names its market, where that is on
   t.equal(marketOf({ ...FRAME, trade_timestamp: AT + 30 }), 'tick')
 })
 
-t.test('a key named __proto__ changes nothing', async t => {
-  const text = JSON.stringify(FRAME).replace('{', '{"__proto__":{"trade_price":1,"polluted":true},')
-  t.match(decode(text), { kind: 'tick', tick: TICK })
-  t.equal(({} as Record<string, unknown>).polluted, undefined)
-})
-
 t.test('the subscription is one message with the complete list', async t => {
   const messages = upbitProtocol.subscribe(['KRW-XRP'], ['KRW-BTC', 'KRW-ETH'], 35)
   t.strictSame(

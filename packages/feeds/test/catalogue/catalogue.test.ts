@@ -63,31 +63,6 @@ t.test('stablecoins and metals stay out of `all` but can be asked for by name', 
   }
 })
 
-t.test('similar tickers do not match', async t => {
-  const pairs = [
-    ['HOLO', 'HOT'],
-    ['STRIKE', 'STRK'],
-    ['CAT', '1000CAT'],
-    ['GRVT', 'G'],
-    ['SONIC', 'S'],
-    ['FCT2', 'FCT'],
-  ]
-  for (const [one = '', other = ''] of [
-    ...pairs,
-    ['GAME2', 'GAME'],
-    ['META2', 'META'],
-    ['UP2', 'UP'],
-    ['META', 'METAB'],
-  ]) {
-    t.strictSame(symbolsOf('all', [one], [other]), [], `${one} is not ${other}`)
-  }
-  t.strictSame(
-    symbolsOf('all', ['A', 'F', 'G', 'IN', 'ME', 'O', 'T', 'W'], ['W', 'T', 'O', 'ME', 'IN', 'G', 'F', 'A'])
-      .length,
-    8,
-  )
-})
-
 t.test('a list keeps its order, and each of its symbols that is no coin has a reason', async t => {
   const listings = { upbit: upbit('BTC', 'ETH', 'BORA'), binance: binance('BTC', 'ETH') }
   const notOnUpbit = { reason: 'not on Upbit in KRW' }

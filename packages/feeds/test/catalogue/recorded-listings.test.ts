@@ -1,4 +1,4 @@
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { type Catalogue, matchCoins } from '../../src/catalogue/catalogue.ts'
 import { parseBinanceListings, parseUpbitListings } from '../../src/catalogue/listings.ts'
 import { ALIASES, DENIALS, LEFT_OUT } from '../../src/catalogue/pairs.ts'
@@ -43,7 +43,6 @@ const KINDS = {
   'no-coin': ({ symbol, reason }: LeftOut) => reason === LEFT_OUT[symbol],
   'not-on-binance': ({ reason }: LeftOut) => /Binance has no/.test(reason),
   'not-trading': ({ reason }: LeftOut) => /does not trade/.test(reason),
-  unpublishable: ({ reason }: LeftOut) => /is not A–Z/.test(reason),
 }
 
 function countsOf({ coins, leftOut }: Catalogue) {
@@ -54,17 +53,6 @@ function countsOf({ coins, leftOut }: Catalogue) {
     leftOut: of('no-coin'),
     notOnBinance: of('not-on-binance'),
     notTrading: of('not-trading'),
-  }
-}
-
-/** Prints every coin that needed a decision. */
-function print(t: Test, catalogue: Catalogue): void {
-  t.comment(JSON.stringify(countsOf(catalogue)))
-  const aliased = catalogue.coins.filter(({ symbol, binance }) => binance !== `${symbol}USDT`)
-  t.comment(`aliased: ${aliased.map(({ symbol, binance }) => `${symbol}=${binance}`).join(' ')}`)
-  for (const [kind, isOfKind] of Object.entries(KINDS)) {
-    const symbols = catalogue.leftOut.filter(isOfKind).map(({ symbol }) => symbol)
-    t.comment(`${kind}: ${symbols.join(' ') || 'none'}`)
   }
 }
 
@@ -107,9 +95,7 @@ t.test('the lists of 2026: no coin is paired with another', { skip }, async t =>
   const binance = binance2026()
   t.match({ upbit: upbit.length, binance: binance.length }, { upbit: 291, binance: 484 })
   const catalogue = matchCoins({ upbit, binance, wanted: 'all' })
-  const counts = countsOf(catalogue)
-  print(t, catalogue)
-  t.strictSame(counts, EXPECTED_2026)
+  t.strictSame(countsOf(catalogue), EXPECTED_2026)
   const bySymbol = new Map(catalogue.coins.map(coin => [coin.symbol, coin]))
   t.equal(catalogue.coins[0]?.symbol, 'BTC')
   const onUpbit = new Set(upbit.map(({ asset }) => asset))
@@ -154,7 +140,6 @@ t.test('the raw answers of 2021 are read, and TON is not paired', { skip }, asyn
     [{ trading: false }, { trading: false }],
   )
   const catalogue = matchCoins({ upbit, binance, wanted: 'all' })
-  print(t, catalogue)
   t.match(catalogue.coins, [{ symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: 'BTCUSDT' }])
   t.notOk(catalogue.coins.some(({ symbol }) => symbol === 'TON'))
   t.notOk(catalogue.leftOut.some(({ reason }) => reason === ''))

@@ -53,13 +53,6 @@ t.test('Binance: every market that trades brings frames and one seed', async t =
   t.strictSame(Object.fromEntries(tradable), { BTCUSDT: true, ETHUSDT: true, NOSUCHUSDT: false })
 })
 
-t.test('never sends an Origin header', async t => {
-  const exchange = await scriptExchange(t)
-  watchFeed(t, { protocol: upbitProtocol, bases: exchange.url })
-  await eventually('connection', () => exchange.peers.length === 1)
-  t.equal(exchange.peers[0]?.request.headers.origin, undefined)
-})
-
 t.test('a trading status that fails changes nothing, is counted and requested again', async t => {
   const exchange = await scriptExchange(t)
   let calls = 0
@@ -165,23 +158,6 @@ t.test('Upbit: snapshots are no data', async t => {
   t.strictSame(interruptions, [{ pricesFrom: AT, isClockBack: false }])
 })
 
-t.test('prices of a new connection count from its opening, unless it was silent afterwards', async t => {
-  for (const quietMs of [2_900, 3_100]) {
-    const exchange = await scriptExchange(t)
-    const { clock, feed, interruptions } = watchFeed(t, { protocol: upbitProtocol, bases: exchange.url })
-    await eventually('the subscription', () => exchange.peers[0]?.received.length === 1)
-    const openedAt = clock.now()
-    await clock.advance(quietMs)
-    exchange.peers[0]?.socket.send(upbitTicker('KRW-BTC', 5, AT))
-    await eventually('data', () => feed.status().state === 'up')
-    t.match(interruptions, [{ pricesFrom: quietMs > 3_000 ? clock.now() : openedAt }])
-    await clock.advance(100)
-    const asked = () => exchange.peers[0]?.received.length
-    if (quietMs > 3_000) await eventually('current prices are requested', () => asked() === 2)
-    else t.equal(asked(), 1, 'nothing is requested')
-  }
-})
-
 t.test(
   'a silence of more than three seconds is an interruption, and current prices are requested',
   async t => {
@@ -215,21 +191,6 @@ t.test(
       t.equal(feed.status().silences, 1)
       if (isUpbit) await eventually('a second subscription', () => exchange.peers[0]?.received.length === 2)
       else await eventually('a seed', () => ticks.at(-1)?.origin === 'seed')
-    }
-  },
-)
-
-t.test(
-  'a step of the wall clock is an interruption too, so that no times across it are compared',
-  async t => {
-    const exchange = await scriptExchange(t)
-    const { clock, ticks, interruptions } = watchFeed(t, { protocol: binanceProtocol, bases: exchange.url })
-    await eventually('the connection', () => exchange.peers.length === 1)
-    for (const [index, stepMs] of [0, 90_000, -90_000].entries()) {
-      clock.step(stepMs)
-      exchange.peers[0]?.socket.send(miniTicker('BTCUSDT', '5', AT))
-      await eventually('data', () => ticks.length === index + 1)
-      t.match(interruptions[index], { pricesFrom: clock.now(), isClockBack: stepMs < 0 })
     }
   },
 )

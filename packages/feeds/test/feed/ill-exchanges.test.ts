@@ -22,7 +22,6 @@ const frame = (isUpbit: boolean, now: number) =>
 
 const ILLNESSES: Readonly<Record<string, Illness>> = {
   'accepts and closes': { accept: ({ socket }) => socket.close(1000) },
-  'accepts and closes with 1008': { accept: ({ socket }) => socket.close(1008, 'Too many requests') },
   'accepts and cuts': { accept: ({ socket }) => socket.terminate() },
   'answers one frame and closes': {
     accept: ({ socket }, isUpbit) => socket.send(frame(isUpbit, AT), () => socket.close(1000)),
@@ -43,9 +42,7 @@ const ILLNESSES: Readonly<Record<string, Illness>> = {
   },
   'accepts and stays silent': { accept: () => {} },
   'does not answer the handshake': { refuse: () => true },
-  'refuses with 429': { refuse: refuseWith('429 Too Many Requests') },
   'refuses with 429 and Retry-After': { refuse: refuseWith('429 Too Many Requests', 'Retry-After: 7\r\n') },
-  'refuses with 418': { refuse: refuseWith("418 I'm a teapot") },
   'refuses with 418 and Retry-After': { refuse: refuseWith("418 I'm a teapot", 'Retry-After: 120\r\n') },
   'refuses with 503': { refuse: refuseWith('503 Service Unavailable') },
 }

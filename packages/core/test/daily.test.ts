@@ -16,23 +16,6 @@ const samples = fc.uniqueArray(
 
 t.test('no samples fold into no days', async t => t.strictSame(foldDays([]), []))
 
-t.test('the minute at 00:00 belongs to the day that begins with it, across a leap day', async t => {
-  const days = foldDays(
-    [LEAP_DAY + DAY_MINUTES, LEAP_DAY + DAY_MINUTES - 1, LEAP_DAY, LEAP_DAY - 1].map(minute => ({
-      minute,
-      premiumE4: 1,
-    })),
-  )
-  t.strictSame(
-    days.map(({ date, samples: count, firstMinute, lastMinute }) => [date, count, firstMinute, lastMinute]),
-    [
-      ['2028-02-28', 1, LEAP_DAY - 1, LEAP_DAY - 1],
-      ['2028-02-29', 2, LEAP_DAY, LEAP_DAY + DAY_MINUTES - 1],
-      ['2028-03-01', 1, LEAP_DAY + DAY_MINUTES, LEAP_DAY + DAY_MINUTES],
-    ],
-  )
-})
-
 t.test('the fold equals a recomputation that sorts first', async () => {
   fc.assert(
     fc.property(samples, list => {

@@ -94,16 +94,6 @@ t.test('a jump followed by a gap is dropped: no sample confirmed it', async t =>
   ])
 })
 
-t.test('a minute that was never checked counts as a gap', async t => {
-  const filter = filterOf(0)
-  filter.check(M, [sample(0, 30)])
-  t.strictSame(brief(filter.check(M + 2, [sample(2, 30)])), {
-    accepted: '',
-    dropped: '0=30',
-    waiting: '2=30',
-  })
-})
-
 t.test('the last stored sample is remembered for an hour and not a minute longer', async t => {
   t.match(run(filterOf(0, M - 60), [30]), [{ accepted: '', waiting: '0=30' }])
   t.match(run(filterOf(0, M - 61), [30]), [{ accepted: '0=30', waiting: '' }])

@@ -285,46 +285,42 @@ t.test('Binance: a long list is seeded again when its last part is acknowledged'
   t.match(ticks[2], { market: 'C0USDT', origin: 'seed' }, 'a trade of the other part may have been lost')
 })
 
-for (const [name, protocol, markets] of [
-  ['upbit', upbitProtocol, ['KRW-BTC']],
-  ['binance', binanceProtocol, ['BTCUSDT']],
-] as const) {
-  t.test(`${name}: close ends everything, at any moment, and can be called twice`, async t => {
-    await t.test('while it is up', async t => {
-      const simulator = await simulate(t)
-      const url = name === 'upbit' ? simulator.upbitWsUrl : simulator.binanceWsUrl
-      const { feed, clock } = watchFeed(t, { protocol, bases: url, markets })
-      await eventually('up', () => feed.status().state === 'up')
-      await Promise.all([feed.close(), feed.close()])
-      t.equal(feed.status().state, 'closed')
-      t.equal(clock.waiting, 0)
-      await eventually('the exchange sees it', () => simulator.connections(name) === 0)
-    })
-    await t.test('in the middle of a handshake', async t => {
-      const exchange = await scriptExchange(t)
-      exchange.state.upgrade = () => true
-      const { feed, clock } = watchFeed(t, { protocol, bases: exchange.url })
-      await eventually('handshake', () => exchange.state.attempts === 1)
-      await feed.close()
-      t.equal(clock.waiting, 0)
-      await eventually('no socket left', () => exchange.sockets.size === 0)
-    })
-    await t.test('in the middle of a backoff', async t => {
-      const { feed, clock } = watchFeed(t, { protocol, bases: 'ws://127.0.0.1:9' })
-      await eventually('backoff', () => feed.status().state === 'waiting')
-      await feed.close()
-      t.equal(clock.waiting, 0)
-    })
-    await t.test('with a peer that never answers the close frame', async t => {
-      const exchange = await scriptExchange(t)
-      const { feed, clock } = watchFeed(t, { protocol, bases: exchange.url })
-      await eventually('connection', () => exchange.peers.length === 1)
-      exchange.peers[0]?.request.socket.pause()
-      await feed.close()
-      t.equal(clock.waiting, 0)
-    })
+t.test('close ends everything, at any moment, and can be called twice', async t => {
+  // Pings and ages: whatever waits must end.
+  const protocol = { ...upbitProtocol, maxAgeMs: binanceProtocol.maxAgeMs }
+  await t.test('while it is up', async t => {
+    const simulator = await simulate(t)
+    const { feed, clock } = watchFeed(t, { protocol, bases: simulator.upbitWsUrl })
+    await eventually('up', () => feed.status().state === 'up')
+    await Promise.all([feed.close(), feed.close()])
+    t.equal(feed.status().state, 'closed')
+    t.equal(clock.waiting, 0)
+    await eventually('the exchange sees it', () => simulator.connections('upbit') === 0)
   })
-}
+  await t.test('in the middle of a handshake', async t => {
+    const exchange = await scriptExchange(t)
+    exchange.state.upgrade = () => true
+    const { feed, clock } = watchFeed(t, { protocol, bases: exchange.url })
+    await eventually('handshake', () => exchange.state.attempts === 1)
+    await feed.close()
+    t.equal(clock.waiting, 0)
+    await eventually('no socket left', () => exchange.sockets.size === 0)
+  })
+  await t.test('in the middle of a backoff', async t => {
+    const { feed, clock } = watchFeed(t, { protocol, bases: 'ws://127.0.0.1:9' })
+    await eventually('backoff', () => feed.status().state === 'waiting')
+    await feed.close()
+    t.equal(clock.waiting, 0)
+  })
+  await t.test('with a peer that never answers the close frame', async t => {
+    const exchange = await scriptExchange(t)
+    const { feed, clock } = watchFeed(t, { protocol, bases: exchange.url })
+    await eventually('connection', () => exchange.peers.length === 1)
+    exchange.peers[0]?.request.socket.pause()
+    await feed.close()
+    t.equal(clock.waiting, 0)
+  })
+})
 
 // docs/faults.md, 38
 t.test('the frames of a newer connection alone are read, and prices count from its opening', async t => {

@@ -47,7 +47,7 @@ const startProcess = (days: string, env: Readonly<Record<string, string>>) =>
   startProgram(t, [PROGRAM, '--days', days], environment(env))
 
 /** An import in this process: its exit code, and all that it prints. */
-async function start(days: string, env: Readonly<Record<string, string>>) {
+async function start(args: readonly string[], env: Readonly<Record<string, string>>) {
   let printed = ''
   const terminal = new Writable({
     write(text, _encoding, done) {
@@ -56,7 +56,7 @@ async function start(days: string, env: Readonly<Record<string, string>>) {
     },
   })
   const code = await runImport({
-    args: ['--days', days],
+    args,
     env: environment(env),
     version: '1.2.3',
     stdout: terminal,
@@ -70,7 +70,7 @@ async function start(days: string, env: Readonly<Record<string, string>>) {
 
 /** Imports the day before yesterday, the first one of which no samples are kept, to the end. */
 async function run(env: Readonly<Record<string, string>>) {
-  const { code, lines } = await start('2', env)
+  const { code, lines } = await start(['--days', '2'], env)
   t.equal(code, 0)
   return lines
 }
@@ -88,16 +88,6 @@ test('Ctrl-C ends an import long before its days are done; what it stored stays'
   t.equal(program.lines.at(-1), 'Stopped; run it again to go on from here.')
   t.strictSame(await imported(), ['BTC'])
   t.equal((await run({ COINS: 'BTC' })).at(-1), 'History is complete.')
-})
-
-test('days that are there are passed over at once, however many', async t => {
-  const dates = Array.from({ length: 3_660 }, (_, ago) => dateOf(minuteOf(Date.now()) - ago * DAY_MINUTES))
-  for (const symbol of ['BTC', 'ETH']) {
-    await raw.sadd(`{kp}:imported:${symbol}`, ...dates, ...dates.map(date => `${date} empty`))
-  }
-  const { code, lines } = await start('3650', { COINS: 'BTC,ETH', BACKFILL_DAYS: '1' })
-  t.equal(code, 0)
-  t.strictSame(lines, ['History is complete.'])
 })
 
 test('imports only published coins, by the retention of the ingesters', async t => {
@@ -120,7 +110,7 @@ test('what can never work ends it with code 1 and the reason', async t => {
     ['1', { COINS: 'NOSUCH' }, /^KIMCHI_ERR_UNKNOWN_SYMBOL: /],
     ['1', { REDIS_URL: 'redis://127.0.0.1:1' }, /^KIMCHI_ERR_REDIS: .*start the service first/],
   ] as const) {
-    const { code, lines } = await start(days, env)
+    const { code, lines } = await start(['--days', days], env)
     t.equal(code, 1)
     t.match(lines.at(-1), reason)
   }
@@ -140,14 +130,14 @@ test('days that neither the import nor an ingester fills are named in the last l
 })
 
 test('--help says how it is called, and needs neither a Redis nor an exchange', async t => {
-  const program = startProgram(t, [PROGRAM, '--help'], { REDIS_URL: 'nothing' })
-  t.equal(await program.ended, 0)
-  t.match(program.lines.join('\n'), /npm run backfill -- \[--days N\] \[--coins BTC,ETH\][\s\S]*REDIS_URL/)
+  const { code, lines } = await start(['--help'], { REDIS_URL: 'nothing' })
+  t.equal(code, 0)
+  t.match(lines.join('\n'), /npm run backfill -- \[--days N\] \[--coins BTC,ETH\][\s\S]*REDIS_URL/)
 })
 
 test('an import of real prices into the Redis of a demo says in a sentence what is wrong', async t => {
   await run({ COINS: 'BTC' })
-  const { code, lines } = await start('1', { PRICES: 'live', COINS: 'BTC' })
+  const { code, lines } = await start(['--days', '1'], { PRICES: 'live', COINS: 'BTC' })
   t.equal(code, 1)
   t.match(lines.join('\n'), /of a demo\) and real ones never mix: set REDIS_URL to the Redis that npm start/)
 })

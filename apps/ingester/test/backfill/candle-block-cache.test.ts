@@ -107,23 +107,6 @@ t.test('270 blocks are kept; the least recently used ones are dropped', async t 
   t.equal(asked.length, 273, 'and one for the newest minute')
 })
 
-t.test('coins push out no block that all of them need', async t => {
-  const { blockOf, askedFor } = open()
-  for (let coin = 0; coin < 300; coin++) {
-    await blockOf('upbit', 'KRW-USDT', D)
-    await blockOf('upbit', `KRW-${coin}`, D)
-  }
-  t.equal(askedFor('KRW-USDT').length, 1)
-})
-
-t.test('a request that failed is repeated by the next caller who needs the block', async t => {
-  const { blocks, broken } = open()
-  broken.add('KRW-A')
-  await t.rejects(blocks.blockOf('upbit', 'KRW-A', D), { message: 'broken' })
-  broken.clear()
-  t.ok(await blocks.blockOf('upbit', 'KRW-A', D))
-})
-
 t.test('the newest minute is known from Binance, whatever our clock says', async t => {
   t.equal(await open().blocks.newestMinute(), NOW)
   const ahead = open({ binanceNow: () => NOW - 60 })
@@ -189,25 +172,6 @@ t.test('that nothing is older than a short page of Upbit counts when another one
     await clock.advance(600_000)
     await blockOf('upbit', 'KRW-A', D + 199)
     t.equal(askedFor('KRW-A').length, 2)
-  }
-})
-
-t.test('each block without candles is believed by two answers of its own, a minute apart', async t => {
-  for (const [exchange, market] of [
-    ['upbit', 'KRW-A'],
-    ['binance', 'AUSDT'],
-  ] as const) {
-    const { blockOf, lacking, clock, askedFor } = open()
-    lacking.set(market, () => true)
-    const minutes = [D + 700, D - 100, D - 900]
-    for (const isKnown of [false, true]) {
-      for (const minute of minutes) {
-        const block = await blockOf(exchange, market, minute)
-        t.match({ knows: block.knows(minute), isEmpty: block.isEmpty }, { knows: isKnown, isEmpty: isKnown })
-      }
-      await clock.advance(60_000)
-    }
-    t.equal(askedFor(market).length, 2 * minutes.length)
   }
 })
 
@@ -285,15 +249,6 @@ t.test('the newest minute is known although the newest row cannot be read', asyn
   await clock.advance(600_000)
   spoilt.set('BTCUSDT', NOW + 10)
   t.equal(await blocks.newestMinute(), NOW + 9)
-})
-
-t.test('newer candles of a market say nothing against an empty page', async t => {
-  const { blockOf, lacking, clock } = open()
-  lacking.set('KRW-A', open => open < D + 500)
-  await blockOf('upbit', 'KRW-A', D + 100)
-  await clock.advance(60_000)
-  t.ok((await blockOf('upbit', 'KRW-A', NOW)).traded(NOW))
-  t.equal((await blockOf('upbit', 'KRW-A', D + 100)).isEmpty, true)
 })
 
 // docs/faults.md, 81

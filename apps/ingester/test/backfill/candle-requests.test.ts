@@ -114,19 +114,9 @@ t.test('the delay after 429s in a row grows, and starts again after a success', 
   )
 })
 
-// docs/faults.md, 41
-t.test('a hundred 429s one by one cost a second each, not more and more', async t => {
-  const script = Array.from({ length: 100 }, () => [refusal(429, 1_000), 'page' as const]).flat()
-  const { fetch, clock, through } = open(t, script)
-  for (let request = 0; request < 100; request++) await through(fetch('KRW-A'))
-  t.ok(clock.now() <= 100 * (1_000 + SPACING), `${clock.now()} ms`)
-})
-
 t.test('an exchange that names a time gets no request for that long, and not longer', async t => {
   for (const [exchange, cause, waitMs] of [
-    ['binance', refusal(429, 7_000), 7_000],
     ['binance', refusal(418, 120_000), 120_000],
-    ['upbit', refusal(429, 30_000), 30_000],
     ['upbit', refusal(503, 20_000), 20_000],
     ['upbit', refusal(418), 300_000],
     ['upbit', refusal(451), 600_000],

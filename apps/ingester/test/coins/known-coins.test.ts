@@ -2,43 +2,6 @@ import t from 'tap'
 import { openLockstep } from '../support/lockstep.ts'
 import { lie, MARKET, MARKET_COINS, NEW } from '../support/market.ts'
 
-t.test(
-  'a restart knows its coins at once, starts over with those in quarantine, and survives a delisting',
-  async t => {
-    const { simulator, read, pass, passUntil, start } = await openLockstep(t, { coins: MARKET_COINS })
-    const one = await start()
-    await passUntil('the first minute', async () => (await read.live()).length === MARKET.length)
-    simulator.list(NEW)
-    await passUntil('NEW nearly made it', async () =>
-      /2\d of 30/.test((await read.status()).quarantined_coins ?? ''),
-    )
-    await one.close()
-    simulator.delist('KRW-XRP')
-    const two = await start({ id: 'b' })
-    await passUntil('the lists', async () => /NEW/.test((await read.status('b')).quarantined_coins ?? ''))
-    t.match(
-      await read.status('b'),
-      { tracked_coins: '7', quarantined_coins: /(no premium|for [12] of 30 minutes)/ },
-      'again',
-    )
-    await pass(5)
-    t.strictSame(await read.live(), ['BTC', 'ADA', 'DOGE', 'ETH', 'LINK', 'SOL', 'TRX'])
-    await two.close()
-
-    const named = await start({ id: 'c', env: { COINS: 'BTC,ETH,XRP,SOL,ADA,LINK', ALLOW: 'SOL' } })
-    await passUntil('the lists', async () => ((await read.status('c')).missing ?? '') !== '')
-    t.match(await read.status('c'), { missing: 'XRP (not on Upbit in KRW)', tracked_coins: '5' })
-    await pass(5)
-    t.strictSame(await read.live(), ['BTC', 'ETH', 'SOL', 'ADA', 'LINK'], 'in the order asked for')
-    await named.close()
-    const refused = await start({ id: 'd', env: { COINS: 'BTC,QQQ' } })
-    await t.rejects(refused.failed, {
-      code: 'KIMCHI_ERR_UNKNOWN_SYMBOL',
-      message: /QQQ cannot be tracked: not on Upbit/,
-    })
-  },
-)
-
 t.test('a denied coin leaves Redis, an allowed one enters it at once', async t => {
   const { read, passUntil, start, raw } = await openLockstep(t, {
     coins: [...MARKET_COINS, ...lie('WRONG', 1.5)],

@@ -25,10 +25,10 @@ t.test('a coin with a damaged key waits alone and is named in /ready until the k
 
 // docs/faults.md, 63
 t.test('the lost row of a closed day is back within ten minutes', async t => {
-  const { raw, read, pass, passUntil, start } = await openLockstep(t, { coins: COINS, at: 1_430 })
+  const { raw, read, pass, passUntil, start } = await openLockstep(t, { coins: COINS, at: 1_436 })
   await start({ env: { COINS: 'BTC' } })
   await passUntil('a minute', async () => (await read.live()).length === 1)
-  await pass(12)
+  await pass(6)
   const date = dateOf(YESTERDAY)
   const row = await raw.hget('{kp}:daily:BTC', date)
   t.match(row, /"samples"/)

@@ -21,7 +21,7 @@ for (const [exchange, market] of [
         while (isHalted() !== halted && clock.now() < from + 4 * MINUTE_MS) await passTo(clock.now() + 200)
         return clock.now() - from
       }
-      for (let second = 0; second < 60; second += 10) {
+      for (let second = 0; second < 60; second += 20) {
         await passTo(minuteStart(minute) + second * 1_000)
         const resume = simulator.faults.set({ kind: 'halt', exchange, market })
         worst.offMs = Math.max(worst.offMs, await until(true))

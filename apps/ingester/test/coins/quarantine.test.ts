@@ -88,20 +88,6 @@ t.test('fewer than five coins are no market: the table alone decides', async t =
   t.equal(quarantine.tracked.length, 4)
 })
 
-t.test('a pair that appears is published at the thirtieth minute in which it agrees', async t => {
-  const { quarantine, check } = openWithNew()
-  for (let at = 0; at < 29; at++) {
-    t.notOk(check(MINUTE + at, { ...market(), NEW: 17.4 }).includes('NEW'))
-  }
-  t.match(quarantine.status().quarantined, [
-    { symbol: 'NEW', reason: "premium agrees with the market's median for 29 of 30 minutes" },
-  ])
-  t.ok(check(MINUTE + 29, { ...market(), NEW: 17.4 }).includes('NEW'))
-  t.equal(quarantine.tracked.at(-1), NEW)
-  t.strictSame(quarantine.status().quarantined, [])
-  t.ok(check(MINUTE + 30, { ...market(), NEW: 500 }).includes('NEW'), 'from then on the spike filter watches')
-})
-
 t.test(
   'a minute off the median starts the count over; a minute without a premium, or repeated, does not count',
   async t => {
@@ -163,16 +149,6 @@ t.test('a pair that leaves while it is held starts over, another market is anoth
   follow([...MARKET, { ...NEW, binance: 'OTHERUSDT' }], 'after-30-minutes', [NEW])
   t.match(quarantine.status().quarantined, [{ symbol: 'NEW' }])
   t.notOk(check(MINUTE + 30, { ...market(), NEW: 2 }).includes('NEW'))
-})
-
-t.test('another name reaches the tracked coins when the market has confirmed it', async t => {
-  const { quarantine, follow, check } = open()
-  follow(MARKET, 'after-30-minutes', MARKET)
-  const [btc, ...others] = MARKET as [Coin, ...Coin[]]
-  follow([{ ...btc, name: '비트코인' }, ...others])
-  t.ok(check(MINUTE, market()).includes('BTC'), 'without the loss of a minute')
-  t.match(quarantine.tracked[0], { symbol: 'BTC', name: '비트코인' })
-  t.equal(quarantine.status().quarantined.length, 0)
 })
 
 t.test('ALLOW publishes a pair at once, DENY never', async t => {

@@ -17,15 +17,13 @@ import {
 } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
-import { type Ingester, type Network, startIngester } from '../../src/start.ts'
+import { type Ingester, startIngester } from '../../src/start.ts'
 import { YESTERDAY } from './backfill-bench.ts'
 
 /** What an ingester of a test is started with. */
 export interface StartOptions {
   readonly id?: string
   readonly env?: Readonly<Record<string, string>>
-  /** @default that of the simulator */
-  readonly network?: Network
 }
 
 /** How far the clock goes at a time. */
@@ -83,7 +81,7 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
     }
     return eventually(what, askOrPass, undefined, 1)
   }
-  const start = async ({ id = 'a', env = {}, network = networkOf(simulator) }: StartOptions = {}) => {
+  const start = async ({ id = 'a', env = {} }: StartOptions = {}) => {
     const config = readConfig({
       COINS: 'all',
       PRICES: 'simulated',
@@ -100,7 +98,7 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
       id,
       version: 'test',
       refreshMs: REFRESH_MINUTES * MINUTE_MS,
-      network,
+      network: networkOf(simulator),
     })
     ingester.failed.catch(() => {})
     const close = () => closeByClock(clock, ingester)

@@ -70,15 +70,6 @@ t.test('an exchange without any trade in the minute was down: a gap, whatever co
   t.equal(candleSampleOrGap({ symbol: 'BTC' }, M, { ...legs, ...flat }), 'binance-down')
 })
 
-t.test('an idle Binance minute of one coin is a sample while another market trades', async t => {
-  t.match(
-    candleSampleOrGap({ symbol: 'BTC' }, M, { ...legs, binance: block([-5, 100_000], [-1, 100_000, 0]) }),
-    {
-      binanceUsdt: 100_000,
-    },
-  )
-})
-
 t.test(
   'a price of Binance is carried over candles without volume for sixty minutes since its last trade',
   async t => {
@@ -123,11 +114,7 @@ const ETH: Coin = { symbol: 'ETH', name: 'Ethereum', upbit: 'KRW-ETH', binance: 
 async function decide(
   coin: Coin,
   offsets: readonly number[],
-  {
-    now = 100,
-    quiet = {} as Record<string, readonly [from: number, to: number]>,
-    lacking = [] as string[],
-  } = {},
+  { now = 100, quiet = {} as Record<string, readonly [from: number, to: number]> } = {},
 ) {
   const fetched = new Set<string>()
   const fetchPage = async ({ market, count, last = M + now + 1 }: CandleRequest) => {
@@ -135,8 +122,7 @@ async function decide(
     const [start, end] = quiet[market] ?? [0, 0]
     const opens = Array.from({ length: count }, (_, at) => last - count + at)
     const isQuiet = (open: number) => open >= M + start && open < M + end
-    const isThere = (open: number) =>
-      open <= M + now && !(isQuiet(open) && (market.startsWith('KRW-') || lacking.includes(market)))
+    const isThere = (open: number) => open <= M + now && !(isQuiet(open) && market.startsWith('KRW-'))
     const close = market === 'KRW-USDT' ? 1_400 : market.startsWith('KRW-') ? 141_400 : 100
     return {
       candles: opens.filter(isThere).map((open): MinuteCandle => [open + 1, close, isQuiet(open) ? 0 : 1]),
@@ -145,12 +131,8 @@ async function decide(
   const clock = createManualClock(minuteStart(M + now) + 10_000)
   const minutes = offsets.map(offset => M + offset)
   const blocks = new CandleBlockCache(fetchPage, { clock, log: createMemoryLog() })
-  const first = await decideWindow({ coin, minutes }, blocks)
-  await clock.advance(60_000)
-  const { samples, settled } =
-    first.open.length > 0 && lacking.length > 0 ? await decideWindow({ coin, minutes }, blocks) : first
+  const { samples, settled } = await decideWindow({ coin, minutes }, blocks)
   return {
-    open: first.open.map(minute => minute - M),
     samples: samples.map(({ minute }) => minute - M),
     settled: settled.map(({ minute, reason }) => [minute - M, reason]),
     fetched,
@@ -205,18 +187,6 @@ t.test('a rate older than an hour is settled only once KRW-USDT has traded again
   t.strictSame((await at(95)).samples, [79])
   const lasting = await at(101)
   t.strictSame([lasting.samples, lasting.settled], [[79], []])
-})
-
-// docs/faults.md, 81
-t.test('minutes without a candle of Binance are left open once, and settled by the next answer', async t => {
-  const quiet = { ETHUSDT: [20, 22] } as const
-  const { open, samples, settled } = await decide(ETH, [20, 21, 22, 23], { quiet, lacking: ['ETHUSDT'] })
-  t.strictSame(open, [21, 22])
-  t.strictSame(samples, [20, 23])
-  t.strictSame(settled, [
-    [21, 'binance-down'],
-    [22, 'binance-down'],
-  ])
 })
 
 // docs/faults.md, 81

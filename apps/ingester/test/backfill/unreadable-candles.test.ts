@@ -1,4 +1,4 @@
-import { formatTimestamp, minuteStart } from '@kimchi/core'
+import { minuteStart } from '@kimchi/core'
 import { RestClient } from '@kimchi/feeds'
 import { systemClock } from '@kimchi/runtime'
 import { createMemoryLog, fetchFrom, passUntil } from '@kimchi/testkit'
@@ -26,35 +26,6 @@ const rest = new RestClient(
 )
 const RIGHT = { lost: 0, doubled: 0, wrong: 0 }
 const at = (minute: number) => minuteStart(YESTERDAY + minute)
-
-/** Whether it is Upbit's row of one minute. */
-const isOf = (row: Row, minute: number) => row.candle_date_time_utc === formatTimestamp(YESTERDAY + minute)
-
-// docs/faults.md, 103
-t.test('a price is null: that minute stays open, no other, until it can be read', async t => {
-  const { start, reader, clock, check, isWhole } = await openBench(t, { ...exchanges, rest })
-  spoil = (row, asked) => (asked === ETH.upbit && isOf(row, 200) ? { ...row, trade_price: null } : undefined)
-  const { status } = start([BTC, ETH])
-  const openMinutes = () => reader.readOpenMinutes('ETH', YESTERDAY, YESTERDAY + 358)
-  await passUntil(
-    clock,
-    'the rest is filled',
-    async () => {
-      const [first, ...others] = await openMinutes()
-      return others.length === 0 && first?.start === YESTERDAY + 201 && first.end === YESTERDAY + 202
-    },
-    5_000,
-  )
-  t.ok(clock.now() - at(360) <= 900_000, `after ${clock.now() - at(360)} ms`)
-  await passUntil(clock, 'some minutes', () => clock.now() > at(380), 5_000)
-  t.strictSame(await openMinutes(), [{ start: YESTERDAY + 201, end: YESTERDAY + 202 }])
-  t.match(status(), { settled: 0, unreadable: { markets: [{ market: ETH.upbit }] } })
-  spoil = undefined
-  await passUntil(clock, 'it is filled too', isWhole([BTC, ETH]), 5_000)
-  t.ok(clock.now() - at(380) <= 1_200_000, `${clock.now() - at(380)} ms later`)
-  t.match(status().unreadable.markets, [])
-  t.match(await check([BTC, ETH], 361), RIGHT)
-})
 
 // docs/faults.md, 103
 t.test('a market none of whose dates can be read settles nothing, and is named', async t => {

@@ -41,18 +41,6 @@ t.test('a swap 1:1000 under an unchanged ticker: unpublished and told', async t 
   const newest = log.lines.findLast(({ message }) => message === 'minute')
   t.match(newest?.fields, { gaps: 1, implausible: 1 }, 'a minute’s line names the reasons of its gaps')
   t.match(await linesOf('LINK'), [/ stale /, /^LINK implausible KRW-LINK at \d+ and LINKUSDT at [\d.]+$/])
-
-  await running.close()
-  const again = await start()
-  await pass(4)
-  t.strictSame(await stored('LINK', from), [], 'after a restart too')
-  t.match((await ready(again)).notes, [/^LINK /])
-
-  await again.close()
-  const allowed = await start({ env: { ALLOW: 'LINK' } })
-  await pass(5)
-  t.ok((await stored('LINK', from)).length > 0, 'ALLOW publishes it')
-  t.strictSame((await ready(allowed)).notes, [])
 })
 
 // docs/faults.md, 89

@@ -1,4 +1,4 @@
-import { type Coin, type Exchange, LatestTicks, MINUTE_MS, minuteOf, SpikeFilter } from '@kimchi/core'
+import { type Exchange, LatestTicks, MINUTE_MS, minuteOf, SpikeFilter } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import type { SampleBatch } from '@kimchi/store'
 import { createMemoryLog } from '@kimchi/testkit'
@@ -11,22 +11,21 @@ const M = minuteOf(START)
 const BTC = coinOf('BTC')
 
 /** A running loop, and exchanges that say what the test wants. */
-function start(t: Test, coins: readonly Coin[] = [BTC]) {
+function start(t: Test) {
   const clock = createManualClock(START)
   const latest = new LatestTicks()
   const ending = new AbortController()
   const stored: SampleBatch[] = []
   const reports: MinuteReport[] = []
-  const log = createMemoryLog()
   const loop = new MinuteLoop(
     {
       latest,
-      quarantine: { subscribed: coins, judgeMinute: samples => samples },
+      quarantine: { subscribed: [BTC], judgeMinute: samples => samples },
       spikeFilter: new SpikeFilter(),
       queue: { enqueue: batch => stored.push(batch) },
       onMinute: report => reports.push(report),
     },
-    { clock, signal: ending.signal, log },
+    { clock, signal: ending.signal, log: createMemoryLog() },
   )
   const running = loop.run()
   t.teardown(async () => {
@@ -59,7 +58,7 @@ function start(t: Test, coins: readonly Coin[] = [BTC]) {
       await clock.advance(Math.min(500, ms - passed))
     }
   }
-  return { clock, stored, reports, log, tick, trade, pass, latest }
+  return { clock, stored, reports, trade, pass }
 }
 
 t.test('hands each minute’s sample to the store two seconds after the minute', async t => {
@@ -121,44 +120,6 @@ t.test('a minute in which an exchange was silent is a gap with a reason, and not
       [2, 'behind'],
       [3, 'upbit-down'],
     ],
-  )
-})
-
-t.test('a line a minute names how many coins lack a sample, and why', async t => {
-  const [ETH, XRP] = [coinOf('ETH'), coinOf('XRP')]
-  const { log, trade, tick, pass } = start(t, [BTC, ETH, XRP])
-  await pass(30_000)
-  trade(141_400_000)
-  tick('binance', XRP.binance, 2, false)
-  await pass(MINUTE_MS)
-  await pass(MINUTE_MS, ['binance'])
-  const lines = log.lines.filter(({ message }) => message === 'minute').map(({ fields }) => fields)
-  t.strictSame(lines.slice(1), [
-    { minute: M + 1, samples: 1, gaps: 2, 'no-upbit-price': 1, halting: 1, lateMs: 500 },
-    { minute: M + 2, samples: 0, gaps: 3, behind: 2, halted: 1, lateMs: 3_000 },
-  ])
-})
-
-t.test('a spike of one minute never reaches the store, a jump that stays does with both minutes', async t => {
-  const { stored, reports, trade, pass } = start(t)
-  for (const krw of [141_400_000, 200_000_000, 141_500_000, 175_000_000, 175_100_000]) {
-    await pass(30_000)
-    trade(krw)
-    await pass(30_000)
-  }
-  await pass(3_000)
-  t.strictSame(
-    stored.flatMap(({ samples }) => samples.map(sample => [sample.minute - M, sample.upbitKrw])),
-    [
-      [1, 141_400_000],
-      [3, 141_500_000],
-      [4, 175_000_000],
-      [5, 175_100_000],
-    ],
-  )
-  t.match(
-    reports.find(report => report.turn.minute === M + 3),
-    { dropped: [{ minute: M + 2 }] },
   )
 })
 

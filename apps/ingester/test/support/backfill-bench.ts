@@ -157,5 +157,5 @@ export async function openBench(
     const ranges = await Promise.all(open).catch(() => undefined)
     return ranges?.flat().length === 0
   }
-  return { testRedis, raw, redis, writer, reader, clock, start, check, isWhole }
+  return { redis, writer, reader, clock, start, check, isWhole }
 }

@@ -57,7 +57,6 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
     minutesOf: async (symbol: string) =>
       (await reader.readSamples(symbol, YESTERDAY, YESTERDAY + 1_440)).entries.map(({ minute }) => minute),
     status: (id = 'a') => raw.hgetall(`{kp}:ingester:${id}`),
-    keysOf: (symbol: string) => raw.keys(`*:${symbol}*`),
   }
 
   /** Lets time pass, step by step, with room for sockets; stops early when something has happened. */
@@ -121,7 +120,6 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
     clock,
     simulator,
     opened,
-    redis,
     raw,
     log,
     reader,

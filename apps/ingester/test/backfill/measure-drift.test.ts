@@ -15,13 +15,13 @@ const { prices } = simulator
 const range = { start: YESTERDAY + 186, end: YESTERDAY + 196 }
 const NOW = minuteStart(YESTERDAY + 200) + 30_000
 
-/** Samples as the feeds take them; Binance's ticker tells of trades until `lagMs` before the minute. */
-function liveSamples({ symbol, upbit, binance }: Coin, lagMs: number): Sample[] {
+/** Samples of feeds that saw every trade. */
+function liveSamples({ symbol, upbit, binance }: Coin): Sample[] {
   const samples: Sample[] = []
   for (let minute = range.start; minute < range.end; minute++) {
     const end = minuteStart(minute)
     const upbitKrw = prices.lastTrade('upbit', upbit, end)?.price ?? 0
-    const binanceUsdt = prices.lastTrade('binance', binance, end - lagMs)?.price ?? 0
+    const binanceUsdt = prices.lastTrade('binance', binance, end)?.price ?? 0
     const usdtKrw = prices.lastTrade('upbit', RATE_MARKET, end)?.price ?? 0
     const premium = premiumE4(upbitKrw, binanceUsdt, usdtKrw)
     samples.push({ symbol, minute, upbitKrw, binanceUsdt, usdtKrw, premiumE4: premium, source: 'live' })
@@ -66,7 +66,7 @@ function open(samples: readonly Sample[], refused: readonly string[] = []) {
 const compare = (samples: readonly Sample[]) => open(samples).measure([BTC, ETH])
 
 t.test('live samples that saw every trade do not drift at all', async t => {
-  t.match(await compare([...liveSamples(BTC, 0), ...liveSamples(ETH, 0)]), {
+  t.match(await compare([...liveSamples(BTC), ...liveSamples(ETH)]), {
     compared: 20,
     medianE4: 0,
     worst: { e4: 0 },
@@ -74,7 +74,7 @@ t.test('live samples that saw every trade do not drift at all', async t => {
 })
 
 t.test('a wrong live sample is the worst one, by coin and minute', async t => {
-  const samples = liveSamples(ETH, 0).map(sample =>
+  const samples = liveSamples(ETH).map(sample =>
     sample.minute === range.start + 7 ? { ...sample, premiumE4: sample.premiumE4 - 5_000 } : sample,
   )
   t.match(await compare(samples), {
@@ -85,7 +85,7 @@ t.test('a wrong live sample is the worst one, by coin and minute', async t => {
 })
 
 t.test('only live samples are compared', async t => {
-  const candles = liveSamples(BTC, 0).map(sample => ({ ...sample, source: 'candle' }) as const)
+  const candles = liveSamples(BTC).map(sample => ({ ...sample, source: 'candle' }) as const)
   t.equal(await compare(candles), undefined)
 })
 
@@ -99,11 +99,11 @@ t.test('a few coins, each hour the next ones, so that 195 coins cost no more tha
 })
 
 t.test('a coin whose candles are refused is left out, the others are compared', async t => {
-  const { measure } = open([...liveSamples(BTC, 0), ...liveSamples(KNC, 0)], [KNC.upbit])
+  const { measure } = open([...liveSamples(BTC), ...liveSamples(KNC)], [KNC.upbit])
   t.match(await measure([KNC, BTC]), { compared: 10 })
 })
 
 t.test('when all candles are refused no drift is known, least of all zero', async t => {
-  const { measure } = open(liveSamples(KNC, 0), [KNC.upbit])
+  const { measure } = open(liveSamples(KNC), [KNC.upbit])
   t.equal(await measure([KNC]), undefined)
 })

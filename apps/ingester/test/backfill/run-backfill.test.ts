@@ -15,7 +15,7 @@ function liveSample(symbol: string, minute: number): Sample {
 
 const RIGHT = { lost: 0, doubled: 0, wrong: 0 }
 const exchanges = await openExchanges(t)
-const { simulator, requests, requestsFor } = exchanges
+const { simulator, requestsFor } = exchanges
 
 t.test(
   'new coins show although no request of as many as are decided at once is answered in time',
@@ -157,36 +157,6 @@ t.test(
     await writer.write({ minute: YESTERDAY + 361, samples: [liveSample('ETH', YESTERDAY + 361)] })
     await passUntil(clock, 'the next minute, which nobody named', () => has('BTC', 362), 1_000)
     t.ok(clock.now() >= at(365) && clock.now() <= at(367), `${clock.now() - at(362)} ms after its end`)
-  },
-)
-
-t.test(
-  'an outage stays open until later candles show that it is over; until then only the markets that always trade are asked for',
-  async t => {
-    const { start, clock, check, isWhole } = await openBench(t, exchanges)
-    const { status, noteMinute } = start([BTC, ETH, KNC])
-    await passUntil(clock, 'all are whole', isWhole([BTC, ETH, KNC]))
-    await passUntil(clock, 'some minutes', () => clock.now() > at(364), 1_000)
-    simulator.faults.set({ kind: 'outage', exchange: 'upbit', from: at(364), to: at(380) })
-    const hasBegun = () => clock.now() > at(368) && status().open === 0
-    await passUntil(clock, 'the outage has begun', hasBegun, 1_000)
-    requests.length = 0
-    // A quiet coin may have had no price before.
-    const { settled } = status()
-    for (let minute = 369; minute <= 380; minute++) {
-      clock.step(Math.max(0, at(minute) + 6_000 - clock.now()))
-      noteMinute({ minute: YESTERDAY + minute, waiting: [] })
-      await passUntil(clock, 'a quarter of a minute', () => clock.now() > at(minute) + 20_000, 1_000)
-    }
-    const asked = () => requestsFor('upbit').filter(({ market }) => market === 'KRW-ETH').length
-    t.equal(asked(), 0)
-    t.equal(status().settled, settled, 'nothing is settled yet')
-    t.ok(requests.length <= 12 * 6, `${requests.length} requests in twelve minutes`)
-    await passUntil(clock, 'it is over', () => status().settled >= settled + 3 * 16, 1_000)
-    t.ok(clock.now() < at(388), `settled ${clock.now() - at(380)} ms after its end`)
-    await passUntil(clock, 'the time after it is filled', () => clock.now() > at(395), 1_000)
-    t.match(await check([BTC, ETH], 385), RIGHT)
-    t.ok(asked() <= 20, `${asked()} requests for a coin`)
   },
 )
 

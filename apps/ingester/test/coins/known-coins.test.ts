@@ -2,6 +2,15 @@ import t from 'tap'
 import { openLockstep } from '../support/lockstep.ts'
 import { lie, MARKET, MARKET_COINS, NEW } from '../support/market.ts'
 
+t.test('a coin of COINS that no exchange knows ends the ingester, with the reason', async t => {
+  const { start } = await openLockstep(t, { coins: MARKET_COINS })
+  const { failed } = await start({ env: { COINS: 'BTC,QQQ' } })
+  await t.rejects(failed, {
+    code: 'KIMCHI_ERR_UNKNOWN_SYMBOL',
+    message: /QQQ cannot be tracked: not on Upbit/,
+  })
+})
+
 t.test('a denied coin leaves Redis, an allowed one enters it at once', async t => {
   const { read, passUntil, start, raw } = await openLockstep(t, {
     coins: [...MARKET_COINS, ...lie('WRONG', 1.5)],

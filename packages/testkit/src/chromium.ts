@@ -24,14 +24,15 @@ const FLAGS = [
 ]
 
 /** Path of the first Chromium on PATH; undefined when there is none. */
-export function findChromium(path: string = process.env.PATH ?? ''): string | undefined {
-  const candidates = path.split(':').flatMap(folder => PROGRAMS.map(program => join(folder, program)))
+export function findChromium(): string | undefined {
+  const folders = (process.env.PATH ?? '').split(':')
+  const candidates = folders.flatMap(folder => PROGRAMS.map(program => join(folder, program)))
   return candidates.find(candidate => existsSync(candidate))
 }
 
-/** Opens the system's Chromium without a window; torn down with the test when one is given. */
-export async function openChromium(executablePath: string, t?: Teardown): Promise<Browser> {
+/** Opens the system's Chromium without a window; torn down with the test. */
+export async function openChromium(executablePath: string, t: Teardown): Promise<Browser> {
   const browser = await chromium.launch({ executablePath, args: FLAGS })
-  t?.teardown(() => browser.close())
+  t.teardown(() => browser.close())
   return browser
 }

@@ -5,10 +5,7 @@ import { DAY_MS, type EpochMs, type Milliseconds } from '@kimchi/core'
 const NEEDED_MS: Milliseconds = 60_000
 
 /** Waits over a UTC midnight that is near, so that "today" stays today for the length of a test. */
-export async function stayClearOfMidnight(
-  now: EpochMs,
-  wait: (ms: Milliseconds) => Promise<unknown> = ms => delay(ms),
-): Promise<void> {
+export async function stayClearOfMidnight(now: EpochMs): Promise<void> {
   const left = DAY_MS - (now % DAY_MS)
-  if (left < NEEDED_MS) await wait(left)
+  if (left < NEEDED_MS) await delay(left)
 }

@@ -43,9 +43,8 @@ const OTHERS: readonly View[] = [
   { name: 'unknown coin', hash: '#/NOPE', shows: '[role=alert]' },
   { name: 'unknown address', hash: '#/a/b/c', shows: '.empty' },
   { name: 'empty list', shows: '.empty', answers: EMPTY },
-  { name: 'first seconds', shows: '.empty', answers: { ...GOOD, list: 'not_ready' } },
 ]
-const DOCUMENTS: readonly View[] = ['reference.html', 'reference.ko.html', 'changelog.html'].map(path => ({
+const DOCUMENTS: readonly View[] = ['reference.html', 'changelog.html'].map(path => ({
   name: path,
   path,
   shows: 'h1',
@@ -78,7 +77,9 @@ async function check(t: Test, page: Page, base: string, view: View, rules: Rules
     t.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, `${name} fits ${width}`)
     for (const colorScheme of schemes) {
       await page.emulateMedia({ colorScheme })
-      t.strictSame(await violations(page, rules), [], `${name}, ${width}, ${colorScheme}`)
+      // Colours are all that differs in the dark.
+      const asked = colorScheme === 'dark' ? 'colours' : rules
+      t.strictSame(await violations(page, asked), [], `${name}, ${width}, ${colorScheme}`)
     }
   }
 }

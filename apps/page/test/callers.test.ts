@@ -155,10 +155,11 @@ function run(program: string, args: readonly string[], { stopAtLine = false } = 
   })
 }
 
-/** A system has often more than one Python; only one may have the module. */
+/** A system has often more than one Python; only one may have the module. To import it takes a second or two. */
 async function pythonWith(module: string): Promise<string> {
+  const look = `import importlib.util, sys; sys.exit(importlib.util.find_spec('${module}') is None)`
   for (const program of ['python3', '/usr/bin/python3']) {
-    const found = await run(program, ['-c', `import ${module}`]).catch(() => undefined)
+    const found = await run(program, ['-c', look]).catch(() => undefined)
     if (found) return program
   }
   return ''

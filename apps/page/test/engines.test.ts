@@ -1,7 +1,6 @@
-import { mkdir, writeFile } from 'node:fs/promises'
 import { eventually } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { type Answers, goodAnswers, liveListOf, minuteAt, oldRow } from './answers.ts'
+import { type Answers, goodAnswers } from './answers.ts'
 import type { Engine } from './engines/engine.ts'
 import { lacksFirefox, openFirefox } from './engines/firefox.ts'
 import { lacksWebKit, openWebKit } from './engines/webkit.ts'
@@ -12,7 +11,6 @@ const TESTS: Readonly<Record<string, (t: Test, engine: Engine, base: string) => 
   'writes numbers, times and ages as the others do, and no row is higher than the next': list,
   'the alert opens below its button, closes when it is set, and stands in the title': alert,
   'draws a coin’s days, from edge to edge of a phone': coin,
-  'says since when a list and a row are old': stale,
 }
 
 for (const [name, open, skip] of [
@@ -22,15 +20,7 @@ for (const [name, open, skip] of [
   t.test(name, { skip }, async t => {
     const engine = await open(t)
     const base = await servePage(t)
-    for (const [title, run] of Object.entries(TESTS)) {
-      await t.test(title, async t => {
-        await run(t, engine, base)
-        const folder = process.env.PICTURES
-        if (folder === undefined) return
-        await mkdir(folder, { recursive: true })
-        await writeFile(`${folder}/${name}-${run.name}.png`, await engine.picture())
-      })
-    }
+    for (const [title, run] of Object.entries(TESTS)) await t.test(title, t => run(t, engine, base))
   })
 }
 
@@ -103,20 +93,4 @@ async function coin(t: Test, engine: Engine, base: string) {
   t.equal(await engine.run('return document.querySelectorAll(".days tbody tr").length'), 90)
   t.equal(await overflow(engine), 0)
   t.match(await engine.run('return document.title'), /^\+1\.23% · BTC/)
-}
-
-async function stale(t: Test, engine: Engine, base: string) {
-  const good = goodAnswers()
-  const old = liveListOf(minuteAt(Date.now() - 10 * 60_000))
-  await show(engine, base, { ...good, list: old })
-  const trouble = await textOf(engine, '.trouble')
-  const [, minutes] = /^No new minute since .*\d\d:\d\d UTC \((\d+) min ago\)/.exec(trouble) ?? []
-  const oldest = Math.ceil((Date.now() - Date.parse(`${old.updated_at}Z`)) / 60_000)
-  t.ok(Number(minutes) >= 10 && Number(minutes) <= oldest, `${trouble}, ${oldest} minutes old`)
-  t.equal(await engine.run('return document.title'), 'Kimchi premium')
-  await show(engine, base, { ...good, list: oldRow(good.list) })
-  t.match(
-    await textOf(engine, '[data-symbol=SOL] .why'),
-    /^No new data since (\d{4}-\d\d-\d\d )?\d\d:\d\d UTC$/,
-  )
 }

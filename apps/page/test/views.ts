@@ -25,12 +25,11 @@ async function answerWith(page: Page, answers: Answers): Promise<void> {
 /** Opens the page for a test, with answers in place of a service. */
 export type Open = (t: Teardown, answers: Answers, options?: VisitOptions) => Promise<Visit>
 
-export function openerOf(browser: Browser, base: string, width = 1200): Open {
+export function openerOf(browser: Browser, base: string): Open {
   return (t, answers, { prepare, ...options } = {}) =>
     visit(t, browser, base, {
       ...options,
       prepare: async page => {
-        await page.setViewportSize({ width, height: 800 })
         await answerWith(page, answers)
         await prepare?.(page)
       },

@@ -9,8 +9,6 @@ export interface Engine {
   run<T>(script: string): Promise<T>
   /** Gives the page's window this width, with its borders. */
   resize(width: number): Promise<void>
-  /** A PNG of the page. */
-  picture(): Promise<Buffer>
 }
 
 /** The commands of classic WebDriver that an engine is driven with, whichever way they are sent. */
@@ -18,17 +16,15 @@ interface Commands {
   navigate(url: string): Promise<unknown>
   execute(script: string): Promise<unknown>
   setRect(width: number, height: number): Promise<unknown>
-  takePicture(): Promise<unknown>
 }
 
 const HEIGHT = 900
 
-export function engineOf({ navigate, execute, setRect, takePicture }: Commands): Engine {
+export function engineOf({ navigate, execute, setRect }: Commands): Engine {
   return {
     open: async url => void (await navigate(url)),
     run: async <T>(script: string) => (await execute(script)) as T,
     resize: async width => void (await setRect(width, HEIGHT)),
-    picture: async () => Buffer.from(String(await takePicture()), 'base64'),
   }
 }
 

@@ -18,12 +18,13 @@ export async function openFirefox(t: Teardown): Promise<Engine> {
   const listening = await firefox.line(line => /Listening on port \d+/.test(line))
   const send = await openMarionette(t, Number(/\d+$/.exec(listening)?.[0]))
   await send('NewSession', {})
-  const valueIn = async (answer: Promise<unknown>) => ((await answer) as { value: unknown }).value
   return engineOf({
     navigate: url => send('Navigate', { url }),
-    execute: script => valueIn(send('ExecuteScript', { script, args: [] })),
+    execute: async script => {
+      const { value } = (await send('ExecuteScript', { script, args: [] })) as { value: unknown }
+      return value
+    },
     setRect: (width, height) => send('SetWindowRect', { width, height }),
-    takePicture: () => valueIn(send('TakeScreenshot', { full: false })),
   })
 }
 

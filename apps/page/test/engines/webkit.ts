@@ -39,6 +39,5 @@ export async function openWebKit(t: Teardown): Promise<Engine> {
     navigate: url => ask('POST', `/${sessionId}/url`, { url }),
     execute: script => ask('POST', `/${sessionId}/execute/sync`, { script, args: [] }),
     setRect: (width, height) => ask('POST', `/${sessionId}/window/rect`, { width, height }),
-    takePicture: () => ask('GET', `/${sessionId}/screenshot`),
   })
 }

@@ -12,12 +12,3 @@ t.test('every coin that is tracked by default has a Korean name', async t => {
   t.ok(symbols.length >= 10, coins)
   for (const symbol of symbols) t.match(names[symbol], /[가-힣]/, symbol)
 })
-
-t.test('the table is in order, without repetitions or stray spaces', async t => {
-  const symbols = Object.keys(names)
-  t.strictSame(symbols, symbols.toSorted())
-  for (const [symbol, name] of Object.entries(names)) {
-    t.match(symbol, /^[A-Z0-9]{1,20}$/)
-    t.equal(name, name.trim().normalize('NFC'))
-  }
-})

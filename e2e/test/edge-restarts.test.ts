@@ -13,14 +13,14 @@ t.test('while replicas come and go', { skip }, async t => {
   const minute = minuteOf(Date.now()) - 5
   const { replicas, ...upstream } = await openReplicas(t, { minute })
   const [first, second] = replicas as [Replica, Replica]
-  const openLoaded = async (t: Test) => {
+  const openLoaded = async (t: Test, clients: number) => {
     const edge = await openEdge(t, { ...upstream, perSecond: 100_000 })
-    return { edge, load: startLoad(t, edge.port) }
+    return { edge, load: startLoad(t, edge.port, clients) }
   }
 
   // docs/faults.md, 33
   await t.test('no request fails when a replica is killed and all are restarted in turn', async t => {
-    const { edge, load } = await openLoaded(t)
+    const { edge, load } = await openLoaded(t, 20)
     await first.process.end('SIGKILL')
     await delay(500)
     await first.start()
@@ -36,7 +36,7 @@ t.test('while replicas come and go', { skip }, async t => {
   })
 
   await t.test('no request fails when replicas come and go by name, without a reload', async t => {
-    const { edge, load } = await openLoaded(t)
+    const { edge, load } = await openLoaded(t, 5)
     for (const some of [[first], [first, second], [second]])
       await edge.scale(some.map(({ address }) => address))
     const isOnlySecond = async () => {
@@ -51,7 +51,7 @@ t.test('while replicas come and go', { skip }, async t => {
   await t.test(
     'no request fails when a replica hangs: a caller waits 3 s, and it is not asked again for 10 s',
     async t => {
-      const { edge, load } = await openLoaded(t)
+      const { edge, load } = await openLoaded(t, 5)
       const stoppedAt = Date.now()
       process.kill(first.process.pid, 'SIGSTOP')
       await delay(9_000)
@@ -148,7 +148,7 @@ function checkUnavailable(t: Test, { status, headers, body }: RawResponse) {
 }
 
 /** Clients that ask for what no copy is there of, so that every request needs a replica. */
-function startLoad(t: Test, port: number) {
+function startLoad(t: Test, port: number, clients: number) {
   const statuses: (number | string)[] = []
   let isOver = false
   let days = 0
@@ -165,10 +165,10 @@ function startLoad(t: Test, port: number) {
     }
     agent.destroy()
   }
-  const clients = Array.from({ length: 20 }, runClient)
+  const all = Array.from({ length: clients }, runClient)
   const end = async () => {
     isOver = true
-    await Promise.all(clients)
+    await Promise.all(all)
     return statuses
   }
   t.teardown(end)

@@ -1,20 +1,11 @@
-import { mkdir, stat, truncate } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eventually } from '@kimchi/testkit'
 import t from 'tap'
 import { openTestbed } from '../src/testbed.ts'
-import {
-  hasAll,
-  isWhole,
-  minutesOf,
-  newestAppendOnlyFile,
-  nextMinute,
-  readable,
-  readiness,
-  untilStored,
-} from './support/observations.ts'
+import { hasAll, isWhole, nextMinute, readiness, untilStored } from './support/observations.ts'
 
-t.test('Redis away, frozen, refusing, emptied: one ingester lives through all of it', async t => {
+t.test('Redis frozen, refusing, away, loading: one ingester lives through all of it', async t => {
   const dumps = 'a-folder-cannot-be-a-dump'
   const bed = await openTestbed(t, {
     redis: { args: ['--save', '3600 1000000', '--dbfilename', dumps] },
@@ -30,39 +21,6 @@ t.test('Redis away, frozen, refusing, emptied: one ingester lives through all of
       return status === 503 && pattern.test(text) ? text : undefined
     })
   const ready = () => eventually('ready', async () => (await readiness(ingester)).status === 200 || undefined)
-
-  // docs/faults.md, 6
-  await t.test('what Redis loses when it dies is written again from the memory of the ingester', async t => {
-    const file = await newestAppendOnlyFile(redis.dir)
-    const { size } = await stat(file)
-    const { minute } = await nextMinute(ingester, hasAll)
-    await untilStored(raw, 'ETH', minute)
-    await redis.kill()
-    t.ok((await stat(file)).size > size, 'the confirmed minute is in the file')
-    // As if the machine had died before the disk had it.
-    await truncate(file, size)
-    await redis.restart()
-    const [line] = await untilStored(raw, 'ETH', minute)
-    t.match(line, / live$/, 'not from a candle')
-    await ready()
-  })
-
-  // docs/faults.md, 7
-  await t.test('minutes wait while Redis is down, /ready says why, and all are written', async t => {
-    await redis.kill()
-    const from = ingester.lines.length
-    const first = await nextMinute(ingester, hasAll)
-    const last = await nextMinute(ingester, line => hasAll(line) && line.minute > first.minute + 1)
-    const { status, text } = await readiness(ingester)
-    t.equal(status, 503)
-    t.match(text, /\d+ minutes wait to be written: .*redis:\/\//)
-    await redis.restart()
-    await ready()
-    const taken = minutesOf(ingester, from).filter(line => hasAll(line) && line.minute <= last.minute)
-    for (const { minute } of taken) {
-      t.match(await untilStored(raw, 'ETH', minute), [/ live$/], 'from the memory of the ingester')
-    }
-  })
 
   // docs/faults.md, 8
   await t.test('minute turns go on while Redis is frozen', async t => {
@@ -103,27 +61,6 @@ t.test('Redis away, frozen, refusing, emptied: one ingester lives through all of
     await restarted
     await written(next.minute)
     await ready()
-  })
-
-  // docs/faults.md, 11
-  await t.test('FUNCTION FLUSH and FLUSHALL in the middle of it', async t => {
-    await raw.call('FUNCTION', 'FLUSH')
-    const first = await nextMinute(ingester, hasAll)
-    await eventually(
-      'written',
-      async () =>
-        (await readable(raw, 'BTC', first.minute, first.minute + 1).catch(() => [])).length > 0 || undefined,
-    )
-    const [library] = (await raw.call('FUNCTION', 'LIST', 'WITHCODE')) as unknown[]
-    const source = JSON.stringify(library).match(/local VERSION = \d+/)?.[0]
-    t.ok(source, 'the library is back')
-    await raw.flushall()
-    const second = await nextMinute(ingester, hasAll)
-    await eventually(
-      'written',
-      async () => (await readable(raw, 'BTC', second.minute, second.minute + 1)).length > 0 || undefined,
-    )
-    t.equal(await raw.hlen('{kp}:coins'), 4, 'the coins are back')
   })
 
   isWhole(t, await bed.settle())

@@ -1,5 +1,3 @@
-import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { type AuditResult, ask, eventually, type Program, type RawRedis } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { opsPortOf } from '../../src/apps.ts'
@@ -34,15 +32,11 @@ export function nextMinute(ingester: Program, test: (line: MinuteLine) => boolea
   return eventually('such a minute turn', async () => minutesOf(ingester, from).find(test))
 }
 
-/** The stored samples of a coin as people at redis-cli see them, by minute. */
-export async function readable(raw: RawRedis, symbol: string, from: number, to: number): Promise<string[]> {
-  return (await raw.call('FCALL_RO', ['kp_samples', 1, '{kp}:meta', symbol, from, to])) as string[]
-}
-
-/** A coin's sample of a minute, as soon as it is stored; meanwhile Redis may refuse. */
+/** A coin's sample of a minute as people at redis-cli see it, as soon as it is stored; meanwhile Redis may refuse. */
 export function untilStored(raw: RawRedis, symbol: string, minute: number): Promise<string[]> {
   return eventually(`${symbol} at ${minute}`, async () => {
-    const lines = await readable(raw, symbol, minute, minute + 1).catch(() => [])
+    const asked = raw.call('FCALL_RO', ['kp_samples', 1, '{kp}:meta', symbol, minute, minute + 1])
+    const lines = (await asked.catch(() => [])) as string[]
     return lines.length > 0 ? lines : undefined
   })
 }
@@ -51,11 +45,4 @@ export function untilStored(raw: RawRedis, symbol: string, minute: number): Prom
 export async function readiness(ingester: Program): Promise<{ status: number; text: string }> {
   const { status, body } = await ask(await opsPortOf(ingester), '/ready')
   return { status, text: String(body) }
-}
-
-/** The file that a Redis appends to now. */
-export async function newestAppendOnlyFile(dir: string): Promise<string> {
-  const folder = join(dir, 'appendonlydir')
-  const files = (await readdir(folder)).filter(name => name.endsWith('.incr.aof'))
-  return join(folder, files.sort().at(-1) ?? '')
 }

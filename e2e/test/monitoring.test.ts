@@ -116,53 +116,41 @@ t.test('what watches the stack', { skip: lacksNginx }, async t => {
     },
   )
 
-  await t.test('every curl of docs/operations.md gets an answer', { skip }, async t => {
-    const monitoring = await openMonitoring(t, { targets: stack.targets, onAlert: () => {} })
-    const commands = await readCommands()
-    t.strictSame(
-      commands.filter(command => !/^(curl|redis-cli) /.test(command)),
-      [],
-      'packages/store/test/operations.test.ts runs the others',
-    )
-    const curls = new Set(commands.filter(command => command.startsWith('curl ')))
-    t.ok(curls.size > 4)
-    const { prometheus, alertmanager } = monitoring.ports
-    const ports = { ...stack.ports, 'prometheus:9090': prometheus, 'alertmanager:9093': alertmanager }
-    const isUp = (port: number) => fetch(`http://127.0.0.1:${port}/-/healthy`).catch(() => undefined)
-    for (const port of [prometheus, alertmanager]) await eventually('it is up', () => isUp(port))
-    const redirects = Object.entries(ports).map(([name, port]) => `--connect-to ${name}:127.0.0.1:${port}`)
-    // As docs/operations.md sets them with compose.
-    const env = {
-      ...{ PATH: process.env.PATH, EDGE: 'http://edge:8080', EDGE_OPS: 'http://edge:8081' },
-      ...{ API_OPS: 'http://api:9464', INGESTER_OPS: 'http://ingester-a:9465' },
-      ...{ PROMETHEUS: 'http://prometheus:9090', ALERTMANAGER: 'http://alertmanager:9093' },
-    }
-    for (const command of curls) {
-      const redirected = command.replace('curl ', `curl ${redirects.join(' ')} `)
-      const { stdout } = await run('sh', ['-ec', redirected], { env })
-      t.match(stdout, /^(\{.*\}\s*|# HELP .*|OK|Prometheus Server is Healthy\.\s*)$/s, command)
-    }
-  })
+  await t.test('what Prometheus and Alertmanager make of it', { skip }, async t => {
+    const dir = await createFolder(t)
+    await writeFile(join(dir, 'index.html'), '<title>Kimchi premium</title>')
+    const secured = await openEdge(t, { ...stack.upstream, page: dir, tls: await makeCertificate(dir) })
+    const securedTarget = `https://127.0.0.1:${secured.port}/`
+    const probe = [...stack.targets.probe, securedTarget]
+    const readiness = `http://${stack.targets.ingester[0]}/ready`
+    await eventually('the ingester is ready', async () => (await fetch(readiness)).ok)
+    const alerts: SentAlert[] = []
+    const named = (name: string, job?: string) =>
+      alerts.filter(({ labels }) => labels.alertname === name && [undefined, labels.job].includes(job))
+    const becomes = (name: string, status: SentAlert['status'], job?: string) =>
+      eventually(`${name} is ${status}`, () => named(name, job).find(alert => alert.status === status))
+    const onAlert = (alert: SentAlert) => void alerts.push(alert)
+    const { ports } = await openMonitoring(t, { targets: { ...stack.targets, probe }, onAlert })
 
-  // docs/faults.md, 74
-  await t.test(
-    'a silent feed and a dead edge page somebody, and the watchdog is heard',
-    { skip },
-    async t => {
-      const { bed, edge, targets } = stack
-      const alerts: SentAlert[] = []
-      const named = (name: string, job?: string) =>
-        alerts.filter(({ labels }) => labels.alertname === name && [undefined, labels.job].includes(job))
-      const becomes = (name: string, status: SentAlert['status'], job?: string) =>
-        eventually(`${name} is ${status}`, () => named(name, job).find(alert => alert.status === status))
-      const readiness = `http://${targets.ingester[0]}/ready`
-      await eventually('the ingester is ready', async () => (await fetch(readiness)).ok)
-      const { ports } = await openMonitoring(t, { targets, onAlert: alert => alerts.push(alert) })
+    await t.test('every curl of docs/operations.md gets an answer', t =>
+      runCurls(t, { ...stack.ports, ...ports }),
+    )
+
+    await t.test('where the edge ends TLS it is asked all the same, and its certificate is told', async t => {
+      t.match(await becomes('CertificateEnds', 'firing'), {
+        labels: { instance: securedTarget, severity: 'ticket' },
+        to: '/ticket',
+      })
+      t.strictSame(named('EdgeDown'), [])
+    })
+
+    // docs/faults.md, 74
+    await t.test('a silent feed and a dead edge page somebody, and the watchdog is heard', async t => {
       t.match(await becomes('Watchdog', 'firing'), { to: '/watchdog' })
       // On a busy machine an ingester whose clock runs fast may have lost a minute.
       await eventually('all is well', () => named('NotReady', 'ingester').at(-1)?.status !== 'firing')
       alerts.length = 0
-      const undo = bed.exchanges.faults.set({ kind: 'silence', exchange: 'binance' })
+      const undo = stack.bed.exchanges.faults.set({ kind: 'silence', exchange: 'binance' })
       t.match(await becomes('NotReady', 'firing', 'ingester'), {
         labels: { job: 'ingester', severity: 'page' },
         annotations: { summary: /no ingester is ready: ./ },
@@ -170,38 +158,42 @@ t.test('what watches the stack', { skip: lacksNginx }, async t => {
       })
       // The page names what was known first, on a busy machine that minutes have no sample.
       await eventually('Prometheus names the feed', async () => {
-        const response = await fetch(`http://127.0.0.1:${ports.prometheus}/api/v1/alerts`)
+        const response = await fetch(`http://127.0.0.1:${ports['prometheus:9090']}/api/v1/alerts`)
         return /no ingester is ready: [^"]*binance-data/.test(await response.text())
       })
       undo()
       t.match(await becomes('NotReady', 'resolved', 'ingester'), { labels: { job: 'ingester' }, to: '/page' })
-      await eventually('the edge answers', async () => (await fetch(String(targets.probe[0]))).ok)
+      await eventually('the edge answers', async () => (await fetch(String(probe[0]))).ok)
       t.strictSame(named('EdgeDown'), [], 'silent while it answers')
-      await edge.close()
+      await stack.edge.close()
       t.match(await becomes('EdgeDown', 'firing'), { labels: { severity: 'page' }, to: '/page' })
-    },
-  )
-
-  await t.test(
-    'where the edge ends TLS it is asked all the same, and its certificate is told',
-    { skip },
-    async t => {
-      const dir = await createFolder(t)
-      await writeFile(join(dir, 'index.html'), '<title>Kimchi premium</title>')
-      const tls = await makeCertificate(dir)
-      const edge = await openEdge(t, { ...stack.upstream, page: dir, tls })
-      const alerts: SentAlert[] = []
-      const target = `https://127.0.0.1:${edge.port}/`
-      const targets = { ...stack.targets, probe: [target] }
-      await openMonitoring(t, { targets, onAlert: alert => alerts.push(alert) })
-      const told = await eventually('the end is told', () =>
-        alerts.find(({ labels }) => labels.alertname === 'CertificateEnds'),
-      )
-      t.match(told, { labels: { instance: target, severity: 'ticket' }, to: '/ticket' })
-      t.strictSame(
-        alerts.filter(({ labels }) => labels.alertname === 'EdgeDown'),
-        [],
-      )
-    },
-  )
+    })
+  })
 })
+
+/** Runs each curl of docs/operations.md. @param ports of what listens here, by the container's address */
+async function runCurls(t: Test, ports: Readonly<Record<string, number>>) {
+  const commands = await readCommands()
+  t.strictSame(
+    commands.filter(command => !/^(curl|redis-cli) /.test(command)),
+    [],
+    'packages/store/test/operations.test.ts runs the others',
+  )
+  const curls = new Set(commands.filter(command => command.startsWith('curl ')))
+  t.ok(curls.size > 4)
+  const isUp = (port: number | undefined) =>
+    fetch(`http://127.0.0.1:${port}/-/healthy`).catch(() => undefined)
+  for (const name of ['prometheus:9090', 'alertmanager:9093']) await eventually(name, () => isUp(ports[name]))
+  const redirects = Object.entries(ports).map(([name, port]) => `--connect-to ${name}:127.0.0.1:${port}`)
+  // As docs/operations.md sets them with compose.
+  const env = {
+    ...{ PATH: process.env.PATH, EDGE: 'http://edge:8080', EDGE_OPS: 'http://edge:8081' },
+    ...{ API_OPS: 'http://api:9464', INGESTER_OPS: 'http://ingester-a:9465' },
+    ...{ PROMETHEUS: 'http://prometheus:9090', ALERTMANAGER: 'http://alertmanager:9093' },
+  }
+  for (const command of curls) {
+    const redirected = command.replace('curl ', `curl ${redirects.join(' ')} `)
+    const { stdout } = await run('sh', ['-ec', redirected], { env })
+    t.match(stdout, /^(\{.*\}\s*|# HELP .*|OK|Prometheus Server is Healthy\.\s*)$/s, command)
+  }
+}

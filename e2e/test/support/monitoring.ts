@@ -8,7 +8,7 @@ import { delimiter, join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '@kimchi/local-redis'
-import { createFolder, followProgram, type Program } from '@kimchi/testkit'
+import { createFolder, followProgram } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { parse } from 'yaml'
 
@@ -36,18 +36,15 @@ export interface MonitoringOptions {
   /** What each job of the shipped prometheus.yml asks, in place of the containers: `host:port`; of `probe`, URLs. */
   readonly targets: Readonly<Record<string, readonly string[]>>
   readonly onAlert: (alert: SentAlert) => void
-  /** Whether every wait is cut to a moment. @default true */
-  readonly hurried?: boolean
 }
 
 /**
  * Debian's Prometheus, Alertmanager and blackbox exporter with the shipped rules and routes; they send to a
- * receiver of ours. All listen on 127.0.0.1 and end with the test.
+ * receiver of ours, and wait a moment at most. All listen on 127.0.0.1 and end with the test.
  */
 export async function openMonitoring(t: Test, options: MonitoringOptions) {
-  const { targets, onAlert, hurried = true } = options
-  const hurry = (text: string, waits: RegExp, wait: string) =>
-    hurried ? text.replace(waits, `$<wait>${wait}`) : text
+  const { targets, onAlert } = options
+  const hurry = (text: string, waits: RegExp, wait: string) => text.replace(waits, `$<wait>${wait}`)
   const dir = await createFolder(t)
   const receiver = await openReceiver(t, onAlert)
   const [port, alertPort, probePort] = [await freePort(), await freePort(), await freePort()]
@@ -69,7 +66,7 @@ export async function openMonitoring(t: Test, options: MonitoringOptions) {
     job.static_configs = [{ targets: targets[job.job_name] ?? [] }]
   }
   await writeFile(join(dir, 'prometheus.yml'), JSON.stringify(config))
-  const alertmanager = startAlertmanager(t, dir, join(dir, 'alertmanager.yml'), alertPort)
+  startAlertmanager(t, dir, join(dir, 'alertmanager.yml'), alertPort)
   start(
     t,
     dir,
@@ -77,24 +74,24 @@ export async function openMonitoring(t: Test, options: MonitoringOptions) {
     `--config.file=${join(SHIPPED, 'blackbox.yml')}`,
     `--web.listen-address=127.0.0.1:${probePort}`,
     // Half a second less than Prometheus waits would be nothing.
-    ...(hurried ? ['--timeout-offset=0'] : []),
+    '--timeout-offset=0',
   )
-  const prometheus = start(
+  start(
     t,
     dir,
     'prometheus',
     '--config.file=prometheus.yml',
     '--storage.tsdb.path=series',
     // What fires before Prometheus has found Alertmanager is sent again after this.
-    ...(hurried ? ['--rules.alert.resend-delay=1s'] : []),
+    '--rules.alert.resend-delay=1s',
     `--web.listen-address=127.0.0.1:${port}`,
   )
-  return { ports: { prometheus: port, alertmanager: alertPort }, prometheus, alertmanager }
+  return { ports: { 'prometheus:9090': port, 'alertmanager:9093': alertPort } }
 }
 
 /** Alertmanager with its state in `dir`; it ends with the test. */
-export function startAlertmanager(t: Test, dir: string, config: string, port: number): Program {
-  return start(
+export function startAlertmanager(t: Test, dir: string, config: string, port: number): void {
+  start(
     t,
     dir,
     'prometheus-alertmanager',
@@ -105,11 +102,10 @@ export function startAlertmanager(t: Test, dir: string, config: string, port: nu
   )
 }
 
-function start(t: Test, cwd: string, program: string, ...args: readonly string[]): Program {
+function start(t: Test, cwd: string, program: string, ...args: readonly string[]): void {
   const child = spawn(program, [...args, '--log.level=error'], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
   const running = followProgram(child, program)
   t.teardown(() => running.end('SIGKILL'))
-  return running
 }
 
 async function openReceiver(t: Test, onAlert: MonitoringOptions['onAlert']): Promise<number> {

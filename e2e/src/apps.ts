@@ -2,17 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { freePort } from '@kimchi/local-redis'
 import { type Program, startProgram, type Teardown } from '@kimchi/testkit'
 
-const SCRIPTS = {
-  simulator: '../../packages/simulator/dist/main.js',
-  ingester: '../../apps/ingester/dist/main.js',
-  api: '../../apps/api/dist/main.js',
-}
-
-/** Starts an app, or the simulator, with exactly this environment, plus PATH; it ends with the test. */
-export function startApp(t: Teardown, app: keyof typeof SCRIPTS, env: Record<string, string>): Program {
-  const script = fileURLToPath(new URL(SCRIPTS[app], import.meta.url))
-  return startProgram(t, [script], env)
-}
+const API = fileURLToPath(new URL('../../apps/api/dist/main.js', import.meta.url))
 
 /** One API process; it can be ended and started again at its address. */
 export type Replica = Awaited<ReturnType<typeof startReplica>>
@@ -31,7 +21,7 @@ export async function startReplicas(t: Teardown, redisUrl: string, count = 1, en
 
 async function startReplica(t: Teardown, address: string, env: Record<string, string>) {
   const startAt = async (opsPort: number) => {
-    const process = startApp(t, 'api', { HOST: address, OPS_PORT: String(opsPort), ...env })
+    const process = startProgram(t, [API], { HOST: address, OPS_PORT: String(opsPort), ...env })
     return { process, opsPort: await opsPortOf(process) }
   }
   const first = await startAt(0)

@@ -1,21 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
-import {
-  averageE4,
-  DAY_MINUTES,
-  type Day,
-  dayStart,
-  foldDays,
-  formatTimestamp,
-  parseTimestamp,
-  type Sample,
-} from '@kimchi/core'
+import { averageE4, type Day, foldDays, formatTimestamp, parseTimestamp } from '@kimchi/core'
 import type { Simulator } from '@kimchi/simulator'
-import { openRedis, SampleReader } from '@kimchi/store'
-import { eventually } from '@kimchi/testkit'
+import { eventually, readSamples } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { getJson } from '../src/apps.ts'
-import { minutesOf } from './support/observations.ts'
-import { openService, openTruth } from './support/service.ts'
+import { getJson, startReplicas } from '../src/apps.ts'
+import { openTestbed } from '../src/testbed.ts'
+import { hasAll, minutesOf } from './support/observations.ts'
 
 const COINS = ['BTC', 'ETH', 'XRP', 'DOGE']
 
@@ -34,72 +24,33 @@ interface LiveList {
   }[]
 }
 
-// docs/faults.md, 1
-t.test(
-  'prices sent by the exchanges come out of both routes, and no process takes a minute with it',
-  async t => {
-    const service = await openService(t, COINS)
-    const { api, replica, redis } = service
-    const truth = await openTruth(t)
-    let exchanges = await service.startExchanges()
-    let ingester = service.startIngester()
+t.test('prices sent by the exchanges come out of both routes', async t => {
+  const { redis, raw, exchanges, start } = await openTestbed(t, { coins: COINS })
+  const { apiPort } = await startReplicas(t, redis.url)
+  const api = `http://127.0.0.1:${apiPort}/api/v1/kimchi-premium`
+  const ingester = start('a')
 
-    // It may have started too shortly before a turn for that minute.
-    const { minute } = await eventually('a minute with every coin', () =>
-      minutesOf(ingester).find(({ samples, gaps }) => samples === COINS.length && gaps === 0),
-    )
-    const first = await nextList(api, formatTimestamp(minute - 1))
-    t.equal(minuteOfList(first), minute)
-    checkList(t, first, truth)
-
-    // Each process is killed once in the middle of a minute, and starts again.
-    await replica.process.end('SIGKILL')
-    await replica.start()
-    await ingester.end('SIGKILL')
-    ingester = service.startIngester()
-    await redis.kill()
-    await redis.restart()
-    await exchanges.end('SIGKILL')
-    exchanges = await service.startExchanges()
-    const served = await nextList(api, '')
-    t.ok(served.updated_at >= first.updated_at, 'what was written before the kills is served after them')
-    const second = await nextList(api, first.updated_at)
-    t.equal(minuteOfList(second), minuteOfList(first) + 1, 'the very next minute is there')
-    checkList(t, second, truth)
-
-    t.equal(await ingester.end('SIGTERM'), 0, 'the ingester ends in order')
-    for (const symbol of COINS) {
-      const samples = await storedSamples(redis.url, symbol, minuteOfList(second))
-      t.strictSame(
-        samples
-          .filter(({ minute }) => minute >= minuteOfList(first))
-          .map(({ minute, source }) => [minute, source]),
-        [
-          [minuteOfList(first), 'live'],
-          [minuteOfList(second), 'live'],
-        ],
-        `${symbol} has every minute exactly once`,
-      )
-      const days = foldDays(samples).map(publishedDay)
-      await eventually(`${symbol}'s days are the fold of its stored samples`, async () => {
-        const answer = await getJson<{ data: unknown[] }>(`${api}/${symbol.toLowerCase()}/daily`)
-        return isDeepStrictEqual(answer?.body.data, days) ? days : undefined
-      })
-    }
-  },
-)
-
-/** The first list that is newer than `after`. */
-function nextList(api: string, after: string): Promise<LiveList> {
-  return eventually(`a list newer than ${after || 'nothing'}`, async () => {
+  const isLive = ({ updated_at }: LiveList) =>
+    minutesOf(ingester).some(line => hasAll(line) && formatTimestamp(line.minute) === updated_at)
+  const list = await eventually('a live minute of every coin', async () => {
     const answer = await getJson<LiveList>(api)
-    return answer?.status === 200 && answer.body.updated_at > after ? answer.body : undefined
+    return answer?.status === 200 && isLive(answer.body) && answer.body
   })
-}
+  checkList(t, list, exchanges)
 
-function minuteOfList(list: LiveList): number {
-  return parseTimestamp(list.updated_at) as number
-}
+  t.equal(await ingester.end('SIGTERM'), 0, 'the ingester ends in order')
+  for (const symbol of COINS) {
+    const samples = await readSamples(raw, symbol, finding => t.fail(finding))
+    t.ok(
+      samples.some(({ minute, source }) => source === 'live' && minute === parseTimestamp(list.updated_at)),
+    )
+    const days = foldDays(samples).map(publishedDay)
+    await eventually(`${symbol}'s days are the fold of its stored samples`, async () => {
+      const answer = await getJson<{ data: unknown[] }>(`${api}/${symbol.toLowerCase()}/daily`)
+      return isDeepStrictEqual(answer?.body.data, days)
+    })
+  }
+})
 
 /** Compares every number of the list with the last frames that the exchanges made before its minute. */
 function checkList(t: Test, list: LiveList, { lastFrame }: Simulator) {
@@ -137,21 +88,5 @@ function publishedDay({ date, open, high, low, close, sum, samples }: Day) {
     close_pct,
     avg_pct: averageE4({ sum, samples }) / 10_000,
     samples,
-  }
-}
-
-/** Everything stored of a coin up to a minute, backfill included. */
-async function storedSamples(url: string, symbol: string, last: number): Promise<readonly Sample[]> {
-  const redis = openRedis(url)
-  try {
-    await redis.untilReady(60_000)
-    const reader = new SampleReader({ redis })
-    const samples: Sample[] = []
-    for (let start = dayStart(last) - 2 * DAY_MINUTES; start <= last; start += DAY_MINUTES) {
-      samples.push(...(await reader.readSamples(symbol, start, start + DAY_MINUTES)).entries)
-    }
-    return samples
-  } finally {
-    await redis.close()
   }
 }

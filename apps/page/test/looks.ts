@@ -43,7 +43,6 @@ export async function looks(t: Test, browser: Browser, base: string): Promise<vo
     }),
     inTurn('ko-KR', {
       'shows and finds Korean names, and times in Seoul': korean,
-      'a few days fill the chart, none wider than a tenth': fewDays,
       'the days need no sideways scrolling on a phone': koreanDays,
     }),
   ])
@@ -219,37 +218,4 @@ async function korean(t: Test, show: Show, good: Good) {
   t.equal(await time.textContent(), `${seoul} KST`)
   t.equal(await time.getAttribute('title'), `${minute.slice(11, 16)} UTC`)
   t.match(await page.locator('.summary > div:last-child dt').textContent(), /^갱신 · \d+(초|분) 전$/)
-}
-
-async function fewDays(t: Test, show: Show) {
-  const page = await show({ hash: '#/ETH', width: 1440 })
-  await page.waitForSelector('.canvas[data-style=candles]')
-  // The chart is drawn in the frame after the table.
-  await page.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))')
-  const { width, candles } = await page.evaluate(() => {
-    const canvas = document.querySelector<HTMLCanvasElement>('.canvas canvas')
-    const { width, height } = canvas ?? { width: 0, height: 0 }
-    const pixels = canvas?.getContext('2d')?.getImageData(0, 0, width, height).data ?? []
-    /** Candles are the only things that stand in full colour a few pixels high. */
-    const isCandle = (x: number) => {
-      let count = 0
-      for (let y = 0; y < height; y += 1) {
-        const at = 4 * (y * width + x)
-        const [r = 0, g = 0, b = 0] = [pixels[at], pixels[at + 1], pixels[at + 2]]
-        if (pixels[at + 3] === 255 && Math.max(r, g, b) - Math.min(r, g, b) > 60) count += 1
-      }
-      return count > 3
-    }
-    const columns = Array.from({ length: width }, (_, x) => isCandle(x))
-    const candles: { from: number; to: number }[] = []
-    for (const [x, isOn] of columns.entries()) {
-      if (isOn && !columns[x - 1]) candles.push({ from: x, to: x })
-      else if (isOn) (candles.at(-1) ?? { to: 0 }).to = x
-    }
-    return { width, candles }
-  })
-  t.equal(candles.length, 8)
-  t.ok((candles[0]?.from ?? width) < width / 8, 'from the left edge')
-  t.ok((candles.at(-1)?.to ?? 0) > (7 * width) / 8, 'to the right')
-  for (const { from, to } of candles) t.ok(to - from + 1 <= width / 10, `${to - from + 1} of ${width} px`)
 }

@@ -63,16 +63,6 @@ t.test('asks again for a history that could not be loaded when the list answers'
   t.match(known(), { error: undefined, history: { count: 90 } })
 })
 
-t.test('finds a coin as soon as it is tracked', async t => {
-  let answer: History | ApiError = error('unknown_symbol')
-  const { show, pass, known } = open(() => answer)
-  show()
-  pass(40)
-  answer = whole(90, NOON)
-  pass(1)
-  t.equal(known().error, undefined)
-})
-
 t.test('a failure keeps the days on screen, and says that they are old', async t => {
   let isDown = false
   const { show, pass, known } = open(days => (isDown ? error('unreachable') : whole(days, NOON)))

@@ -1,28 +1,15 @@
 import { execFile } from 'node:child_process'
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { parse } from 'yaml'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const WORKFLOWS = join(ROOT, '.github/workflows')
-
-t.test('each script of a workflow exists and is executable', async t => {
-  const texts = (await readdir(WORKFLOWS)).map(name => readFile(join(WORKFLOWS, name), 'utf8'))
-  const jobs = (await Promise.all(texts)).flatMap(text =>
-    Object.values<{ steps: { run?: string }[] }>(parse(text).jobs),
-  )
-  const scripts = jobs.flatMap(({ steps }) =>
-    steps.flatMap(({ run = '' }) => /^(\.ci|deploy)\/\S+/.exec(run)?.[0] ?? []),
-  )
-  t.ok(scripts.length >= 3)
-  for (const script of scripts) t.ok(((await stat(join(ROOT, script))).mode & 0o111) !== 0, script)
-})
 
 /** A server of one path, which answers with these statuses in turn, then with 200. */
 async function openList(t: Test, ...statuses: readonly number[]): Promise<string> {

@@ -42,7 +42,7 @@ t.test('Redis frozen, refusing, away, loading: one ingester lives through all of
     t.match(await untilStored(raw, 'BTC', first.minute), [/ live$/])
   })
 
-  // docs/faults.md, 9
+  // docs/faults.md, 7 and 9
   await t.test('minutes wait for Redis to load or have disk space, and /ready says which', async t => {
     const written = async (minute: number) => t.match(await untilStored(raw, 'BTC', minute), [/ live$/])
     await nextMinute(ingester, hasAll)

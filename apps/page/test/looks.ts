@@ -43,7 +43,6 @@ export async function looks(t: Test, browser: Browser, base: string): Promise<vo
     }),
     inTurn('ko-KR', {
       'shows and finds Korean names, and times in Seoul': korean,
-      'the days need no sideways scrolling on a phone': koreanDays,
     }),
   ])
 }
@@ -106,12 +105,6 @@ async function days(t: Test, show: Show) {
   const page = await show({ hash: '#/ETH' })
   t.strictSame(await checkDays(t, page), [date, ...narrow.toSpliced(3, 0, 'Open')])
   t.match((await textsOf(page, '.days .dot'))[2], /^running, as of/)
-}
-
-async function koreanDays(t: Test, show: Show) {
-  const page = await show({ hash: '#/ETH', width: PHONE })
-  t.strictSame(await checkDays(t, page), ['날짜(UTC)', '종가', '평균', '저가–고가', '기록(분)'])
-  t.match((await textsOf(page, '.days .dot'))[2], /^집계 중, .* 기준/)
 }
 
 async function rounding(t: Test, show: Show, good: Good) {

@@ -64,20 +64,24 @@ export async function startCluster(t: Teardown) {
     const follow = () => raw.call('CLUSTER', 'REPLICATE', ids[index] ?? '')
     await eventually('the node is known', () => succeeds(follow()))
   }
-  const group = groupOf(nodes)
   for (const raw of raws) {
     await eventually('the cluster is whole', async () =>
       String(await raw.call('CLUSTER', 'INFO')).includes('cluster_state:ok'),
     )
+    await eventually('the server is up to date', async () => {
+      const info = await raw.info('replication')
+      return info.includes('role:master') ? isFollowed(info) : info.includes('master_link_status:up')
+    })
   }
-  await group.heal()
-  return { ...group, url: `redis+cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}` }
+  return {
+    ...groupOf(nodes),
+    url: `redis+cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
+  }
 }
 
 /** Which server is primary is asked of the servers themselves; on a Cluster the one that owns our slot. */
 function groupOf(nodes: readonly TestRedis[]) {
   const clients = new Map(nodes.map(node => [node, node.client({ commandTimeout: 1_000 })]))
-  const dead = new Set<TestRedis>()
   const findPrimary = () =>
     eventually('a primary', async () => {
       for (const [node, client] of clients) if (await isPrimary(client)) return { node, client }
@@ -96,10 +100,10 @@ function groupOf(nodes: readonly TestRedis[]) {
     /** A raw connection to the server that holds the data now. */
     primary: async () => (await findPrimary()).client,
     /**
-     * Kills the server that holds the data and waits for the next one; the old one stays away until `heal`.
+     * Kills the server that holds the data and waits for the next one; the old one stays away.
      * @param confirmed what has to happen while the replicas are frozen: the dying server alone will know of it
      */
-    async failOver(confirmed: (primary: RawRedis) => Promise<unknown> = async () => {}) {
+    async failOver(confirmed: (primary: RawRedis) => Promise<unknown>) {
       const { node, client } = await findPrimary()
       const replicas = await replicasOf(node.port)
       for (const replica of replicas) replica.pause()
@@ -108,22 +112,10 @@ function groupOf(nodes: readonly TestRedis[]) {
       try {
         await confirmed(client)
         await node.kill()
-        dead.add(node)
       } finally {
         for (const replica of replicas) replica.resume()
       }
       await findPrimary()
-    },
-    /** Brings killed servers back as replicas and waits until they are up to date. */
-    async heal() {
-      for (const node of dead) await node.restart()
-      dead.clear()
-      for (const client of clients.values()) {
-        await eventually('every server is up to date', async () => {
-          const info = await client.info('replication').catch(() => '')
-          return info.includes('role:master') ? isFollowed(info) : info.includes('master_link_status:up')
-        })
-      }
     },
   }
 }

@@ -43,8 +43,8 @@ async function openTwo(test: Test) {
   const startedAt = clock.now()
   /** Seconds since the start. */
   const passed = () => (clock.now() - startedAt) / 1_000
-  const start = (seed: number, options: Parameters<typeof bench.start>[1] = {}) =>
-    bench.start(COINS, { upbitPerSecond, random: chanceOf(seed), ...options })
+  const start = (seed: number, options: Parameters<typeof bench.start>[1] = {}, coins = COINS) =>
+    bench.start(coins, { upbitPerSecond, random: chanceOf(seed), ...options })
   /** @returns seconds since the start */
   const untilWhole = async () => {
     await passUntil(clock, 'all is filled', isWhole(COINS), 500)
@@ -65,6 +65,16 @@ t.test('two ingesters share the work without a word, in little more than half th
   t.ok(seconds <= 0.7 * SECONDS_ALONE, `${seconds} s`)
   t.ok(asked <= 1.35 * PAGES, `${asked} requests`)
   t.ok(less > more / 2, `${less} and ${more} stored`)
+  t.match(await check(COINS, MINUTES - 3), RIGHT)
+})
+
+// docs/faults.md, 46
+t.test('ingesters of different lists fill the union, each its own', async t => {
+  const { start, untilWhole, check } = await openTwo(t)
+  start(11, {}, COINS.slice(0, 16))
+  start(47, {}, COINS.slice(8))
+  const seconds = await untilWhole()
+  t.ok(seconds <= SECONDS_ALONE, `${seconds} s`)
   t.match(await check(COINS, MINUTES - 3), RIGHT)
 })
 
@@ -99,5 +109,16 @@ t.test('an ingester whose clock is wrong leaves the work to the other', async t 
   const seconds = await untilWhole()
   t.ok(seconds <= SECONDS_ALONE, `${seconds} s`)
   t.ok(first.status().stored <= COINS_AT_ONCE * 200, 'no more than it had begun')
+  t.match(await check(COINS, MINUTES - 3), RIGHT)
+})
+
+t.test('the other ingester goes on where one was ended', async t => {
+  const { start, untilWhole, check, clock } = await openTwo(t)
+  const first = start(11)
+  start(47)
+  await passUntil(clock, 'it has begun', () => first.status().stored > 0)
+  await first.stop()
+  const seconds = await untilWhole()
+  t.ok(seconds <= SECONDS_ALONE, `${seconds} s`)
   t.match(await check(COINS, MINUTES - 3), RIGHT)
 })

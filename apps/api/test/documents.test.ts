@@ -1,4 +1,4 @@
-import { type EpochMinute, MINUTE_MS } from '@kimchi/core'
+import type { EpochMinute } from '@kimchi/core'
 import t from 'tap'
 import type { Coding } from '../src/documents/compressed-body.ts'
 import type { Document } from '../src/documents/document.ts'
@@ -25,15 +25,6 @@ t.test('the live list has the rows of the board, in its order, and the newest of
 t.test('simulated prices say so', async t => {
   const { documents } = await openTestApp(t, boardOf(MINUTE, ['BTC'], { prices: 'simulated' }))
   t.match(read(documents.live()).note, /^SIMULATED PRICES\. Premium is USDT-based/)
-})
-
-t.test('reads a new minute as soon as its message comes', async t => {
-  const { documents, reader } = await openTestApp(t)
-  reader.board = boardOf(MINUTE + 1)
-  const before = reader.boardsRead
-  documents.onMinute(MINUTE + 1)
-  await eventually('the minute', () => documents.live()?.minute === MINUTE + 1)
-  t.equal(reader.boardsRead, before + 1)
 })
 
 t.test('messages during a read lead to one more read', async t => {
@@ -104,6 +95,7 @@ t.test('while Redis is away the last good documents stay, and it is polled every
   t.equal(documents.status().problem, undefined)
 })
 
+// docs/faults.md, 50
 t.test(
   'an hour without Redis costs a few hundred reads and one log line, however many requests come',
   async t => {
@@ -122,6 +114,7 @@ t.test(
   },
 )
 
+// docs/faults.md, 50
 t.test('an unreadable history is read once with each board, and logged once', async t => {
   const { documents, reader, log } = await openTestApp(t)
   const { readDays } = reader
@@ -169,6 +162,7 @@ t.test('when all coins are halted, an old replica and a new one give the same em
   const { documents: ofNewReplica } = await openTestApp(t, allHalted)
   for (const list of [documents.live(), ofNewReplica.live()])
     t.match(read(list), { result: 'ok', count: 0, data: [], updated_at: '2026-11-20T13:05:00' })
+  t.equal(documents.live()?.tag, ofNewReplica.live()?.tag)
 })
 
 t.test('an emptied Redis does not empty the answers', async t => {
@@ -332,17 +326,6 @@ t.test('nobody waits longer than a second for a Redis that does not answer', asy
   await clock.advance(1)
   await waiting
   t.equal(documents.history('BTC', 365), undefined)
-})
-
-t.test('two minutes later the list is two minutes newer', async t => {
-  const { documents, reader, clock } = await openTestApp(t)
-  for (const step of [1, 2]) {
-    await clock.advance(MINUTE_MS)
-    reader.board = boardOf(MINUTE + step)
-    documents.onMinute(MINUTE + step)
-    await eventually('the minute', () => documents.live()?.minute === MINUTE + step)
-  }
-  t.equal(read(documents.live()).updated_at, '2026-11-20T13:07:00')
 })
 
 /** Runs everything that waits for no timer. */

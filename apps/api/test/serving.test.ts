@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { formatTimestamp, minuteOf } from '@kimchi/core'
-import { startRedis, eventually as within } from '@kimchi/testkit'
+import { startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { breachesOf } from './contract.ts'
 import { openRaw, parseAnswers } from './raw.ts'
@@ -9,7 +9,6 @@ import {
   eventually,
   getJson,
   openTestWriter,
-  type Replica,
   readsOf,
   reasonsOf,
   settledReads,
@@ -89,65 +88,6 @@ t.test('2,000 clients at the minute turn cost one read of the board and one of t
   t.ok(reads <= 3 + repeats, `${reads} reads: the board for the minute, at most once more, and the history`)
 })
 
-t.test('the first response of a minute is compressed for who accepts it, list and history alike', async t => {
-  const redis = await startRedis(t)
-  const symbols = Array.from({ length: 100 }, (_, n) => `C${n}`)
-  const writer = await openTestWriter(t, redis.url, symbols)
-  for (const day of [7, 6, 5, 4, 3, 2, 1]) await writer.writeMinute(now() - day * 1_440)
-  await writer.writeMinute(now() - 10)
-  const api = await startTestApi(t, redis.url)
-  for (const coding of ['br', 'gzip']) {
-    for (const [index, url] of [api.base, `${api.base}/C7/daily`].entries()) {
-      let last: unknown
-      for (const age of [9, 8, 7]) {
-        await writer.writeMinute(now() - age + 3 * (index + (coding === 'br' ? 0 : 2)))
-        // A first read that fails on a slow machine is tried again with the next board.
-        await within(`a new ${url}`, async () => {
-          const { status, headers } = await ask(url, { 'accept-encoding': coding })
-          // On a slow machine the first read outlasts the wait of a request.
-          if (status === 503) return false
-          if (headers['content-encoding'] !== coding) t.fail(`${url} was not sent as ${coding}`)
-          const isNew = headers.etag !== last
-          last = headers.etag
-          return isNew
-        })
-      }
-    }
-  }
-  t.pass('whatever was asked first')
-})
-
-t.test('two replicas give the same bytes and tags, also after one was killed', async t => {
-  const redis = await startRedis(t)
-  const writer = await openTestWriter(t, redis.url)
-  const start = now() - 1
-  for (const minute of [start - 1_440, start - 1_439, start]) await writer.writeMinute(minute)
-  const startOne = () => startReplica(t, redis.url, { histories: ['BTC', 'ETH'] })
-  const first = await startOne()
-  const expectSame = async (other: Replica, minute: number) => {
-    const replicas = [first, other]
-    const updatedAt = formatTimestamp(minute)
-    for (const { base } of replicas)
-      await eventually(updatedAt, async () => (await getJson(base)).updated_at === updatedAt)
-    for (const path of ['', '/BTC/daily', '/ETH/daily?days=1']) {
-      // Histories follow the list within milliseconds.
-      const [one, two] = await eventually(`the same ${path}`, async () => {
-        const found = await Promise.all(replicas.map(({ base }) => ask(base + path)))
-        return new Set(found.map(({ headers }) => headers.etag)).size === 1 && found
-      })
-      t.equal(one?.status, 200)
-      t.equal(one?.body, two?.body, path)
-      const known = await ask(first.base + path, { 'if-none-match': String(two?.headers.etag) })
-      t.equal(known.status, 304, 'a tag of one replica is good on another')
-    }
-  }
-  const second = await startOne()
-  await expectSame(second, start)
-  await second.end('SIGKILL')
-  await writer.writeMinute(start + 1)
-  await expectSame(await startOne(), start + 1)
-})
-
 // docs/faults.md, 7
 t.test('Redis frozen, killed and back: answers go on, readiness says why', async t => {
   const redis = await startRedis(t, { appendonly: true })
@@ -168,6 +108,7 @@ t.test('Redis frozen, killed and back: answers go on, readiness says why', async
   await redis.kill()
   await eventually('the reason', async () => /Redis is away/.test(await reasonsOf(api)))
   await expectServed('dead')
+  t.equal((await ask(`${api.ops}/serving`)).status, 200, 'it stays in service')
   await redis.restart()
   await eventually('the next minute', async () => {
     await writer.writeMinute(now()).catch(() => 'not connected again yet')

@@ -76,18 +76,18 @@ export async function startTestApi(
 export type Replica = Awaited<ReturnType<typeof startReplica>>
 
 /**
- * Starts the real program, on free ports or on `port`.
+ * Starts the real program, on free ports.
  * @param cgroup limits its memory
  */
 export async function startReplica(
   t: Teardown,
   url: string,
-  { port = 0, cgroup, ...stored }: Stored & { readonly port?: number; readonly cgroup?: MemoryCgroup } = {},
+  { cgroup, ...stored }: Stored & { readonly cgroup?: MemoryCgroup } = {},
 ) {
   const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
   const command = [process.execPath, main] as const
   const [program, ...args] = cgroup?.wrap(command) ?? command
-  const env = { REDIS_URL: url, HOST: '127.0.0.1', PORT: String(port), OPS_PORT: '0' }
+  const env = { REDIS_URL: url, HOST: '127.0.0.1', PORT: '0', OPS_PORT: '0' }
   const replica = followProgram(
     spawn(program, args, { env, stdio: ['ignore', 'pipe', 'inherit'] }),
     'the API',

@@ -3,19 +3,9 @@ import { type Clock, DAY_MS, minuteOf } from '@kimchi/core'
 import { systemClock } from '@kimchi/runtime'
 import { ask as send, startRedis } from '@kimchi/testkit'
 import t from 'tap'
-import { ask, eventually, getJson, openTestWriter, sampleOf, startReplica, startTestApi } from './stack.ts'
+import { ask, eventually, getJson, openTestWriter, sampleOf, startTestApi } from './stack.ts'
 
 const now = () => minuteOf(Date.now())
-
-t.test('backfilled days appear in a history that is in memory already', async t => {
-  const redis = await startRedis(t)
-  const writer = await openTestWriter(t, redis.url)
-  await writer.writeMinute(now())
-  const api = await startTestApi(t, redis.url, { histories: ['BTC'] })
-  const before = (await getJson(`${api.base}/BTC/daily`)).count
-  await writer.writeMinute(now() - 3 * 1_440)
-  await eventually('the older day', async () => (await getJson(`${api.base}/BTC/daily`)).count === before + 1)
-})
 
 t.test('/ready names its reasons, and /metrics counts', async t => {
   const redis = await startRedis(t)
@@ -24,6 +14,7 @@ t.test('/ready names its reasons, and /metrics counts', async t => {
   t.equal(empty.status, 503)
   t.match(JSON.parse(empty.body), { ready: false, reasons: [/no snapshot/, /./] })
   t.equal((await ask(`${api.ops}/live`)).status, 200)
+  t.match(await ask(`${api.ops}/serving`), { status: 503, body: '{"serving":false}' })
   const writer = await openTestWriter(t, redis.url)
   await writer.writeMinute(now())
   await eventually('readiness', async () => (await ask(`${api.ops}/ready`)).status === 200)
@@ -78,12 +69,6 @@ t.test('corrupt rows are skipped and counted, never a 500', async t => {
   t.match((await ask(`${api.ops}/metrics`)).body, /kimchi_api_corrupt_entries 3/)
 })
 
-t.test('a taken port ends the program with a reason and exit code 1', async t => {
-  const redis = await startRedis(t)
-  const api = await startTestApi(t, redis.url, { nothing: true })
-  await t.rejects(startReplica(t, redis.url, { port: api.port }), /ended \(1\)/)
-})
-
 t.test('who is connected while the API closes is told so, and answered', async t => {
   const redis = await startRedis(t)
   let isClosing = false
@@ -97,6 +82,7 @@ t.test('who is connected while the API closes is told so, and answered', async t
   t.equal(await connection(), 'keep-alive')
   isClosing = true
   const closed = api.close()
+  t.equal((await ask(`${api.ops}/serving`)).status, 503, 'no more requests for it')
   await eventually('its last response', async () => (await connection()) === 'close')
   await closed
 })

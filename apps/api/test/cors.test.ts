@@ -4,7 +4,7 @@ import { minuteOf } from '@kimchi/core'
 import { startRedis, type Teardown } from '@kimchi/testkit'
 import { findChromium, openChromium, type Page } from '@kimchi/testkit/chromium'
 import t from 'tap'
-import { ask, openTestWriter, startTestApi } from './stack.ts'
+import { openTestWriter, startTestApi } from './stack.ts'
 
 const chromium = findChromium()
 
@@ -85,36 +85,6 @@ t.test(
       await see(api.base, { headers: { 'Content-Type': 'application/json', 'X-Anything': '1' } }),
       { status: 200 },
       'other headers pass the preflight too',
-    )
-  },
-)
-
-t.test(
-  'the browser’s own cache revalidates and the page sees 200',
-  { skip: chromium === undefined && 'no chromium on PATH' },
-  async t => {
-    const redis = await startRedis(t)
-    const writer = await openTestWriter(t, redis.url)
-    await writer.writeMinute(minuteOf(Date.now()))
-    const api = await startTestApi(t, redis.url)
-    const page = await openForeignPage(t)
-    const fetchWith = (cache: string) =>
-      page.evaluate<number>(
-        `fetch(${JSON.stringify(api.base)}, { cache: '${cache}' }).then(({ status }) => status)`,
-      )
-    t.equal(await fetchWith('default'), 200)
-    t.equal(await fetchWith('default'), 200, 'from the cache')
-    t.equal(await fetchWith('no-cache'), 200, 'asked again with If-None-Match')
-    const { body } = await ask(`${api.ops}/metrics`)
-    t.strictSame(
-      [...body.matchAll(/request_duration_seconds_count\{route="live",status="(\d+)"\} (\d+)/g)].map(found =>
-        found.slice(1),
-      ),
-      [
-        ['200', '1'],
-        ['304', '1'],
-      ],
-      'one whole answer and a short one',
     )
   },
 )

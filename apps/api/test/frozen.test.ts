@@ -12,7 +12,6 @@ type Part = 'the subscription' | 'every connection'
 
 const cases: readonly [part: Part, due: 'soon' | 'just polled'][] = [
   ['the subscription', 'soon'],
-  ['every connection', 'soon'],
   ['every connection', 'just polled'],
 ]
 

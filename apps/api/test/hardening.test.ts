@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -44,29 +43,6 @@ t.test('a connection that never says anything is closed', async t => {
   const silent = await openRaw(await listen())
   await silent.closed
   t.pass('closed by the server')
-})
-
-t.test('an idle connection is closed after its keep-alive time', async t => {
-  const { listen } = await openTestApp(t, boardOf(MINUTE), {
-    server: { ...PATIENT.server, keepAliveTimeout: 200 },
-  })
-  const idle = await openRaw(await listen(), `GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`)
-  await idle.closed
-  t.equal(parseAnswers(idle.bytes())[0]?.status, 200)
-})
-
-t.test('a client that is refused and resets its connection harms nobody', async t => {
-  const { listen } = await openTestApp(t)
-  const port = await listen()
-  for (const line of ['GET / HTTP/1.1\r\nA : b', 'not http at all']) {
-    // Half open, so that it does not close when the server does.
-    const rude = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
-    rude.write(`${line}\r\nHost: a\r\n\r\n`)
-    await once(rude, 'data')
-    rude.resetAndDestroy()
-    const [other] = await exchange(port, `GET ${LIVE} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)
-    t.equal(other?.status, 200, line)
-  }
 })
 
 t.test('no cache keeps a refusal that another client of the same URL would not get', async t => {
@@ -211,16 +187,13 @@ t.test('an unknown Expect is answered as if it were not there', async t => {
 t.test('more connections than allowed are turned away', async t => {
   const { listen, server } = await openTestApp(t)
   t.equal(server.maxConnections, 5_000)
-  server.maxConnections = 2
+  server.maxConnections = 1
   const port = await listen()
   const first = await openRaw(port, `GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`)
   await once(first.socket, 'data')
-  const second = await openRaw(port, `GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`)
-  await once(second.socket, 'data')
-  const third = await openRaw(port)
-  await third.closed
+  const second = await openRaw(port)
+  await second.closed
   first.socket.destroy()
-  second.socket.destroy()
 })
 
 const broken: readonly [title: string, status: number, bytes: string][] = [
@@ -230,41 +203,24 @@ const broken: readonly [title: string, status: number, bytes: string][] = [
     `GET ${LIVE} HTTP/1.1\r\n${HOST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
   ],
   ['two lengths', 400, `POST ${LIVE} HTTP/1.1\r\n${HOST}Content-Length: 5\r\nContent-Length: 6\r\n\r\n`],
-  ['chunked not last', 400, `POST ${LIVE} HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked, identity\r\n\r\n`],
   ['bare LF', 400, `GET ${LIVE} HTTP/1.1\nHost: x\n\n`],
-  ['bare LF between headers', 400, `GET ${LIVE} HTTP/1.1\r\nHost: x\nA: b\r\n\r\n`],
-  ['a folded header', 400, `GET ${LIVE} HTTP/1.1\r\n${HOST}A: b\r\n c\r\n\r\n`],
-  ['a space before the colon', 400, `GET ${LIVE} HTTP/1.1\r\n${HOST}A : b\r\n\r\n`],
-  ['NUL in a header', 400, `GET ${LIVE} HTTP/1.1\r\n${HOST}A: b\0c\r\n\r\n`],
   ['no Host', 400, `GET ${LIVE} HTTP/1.1\r\n\r\n`],
   ['two Hosts', 400, `GET ${LIVE} HTTP/1.1\r\n${HOST}Host: y\r\n\r\n`],
-  ['the same Host twice', 400, `GET ${LIVE} HTTP/1.1\r\n${HOST}${HOST}\r\n`],
   ['a Host with a space', 400, `GET ${LIVE} HTTP/1.1\r\nHost: x y\r\n\r\n`],
   ['two Hosts of HTTP/1.0', 400, `GET ${LIVE} HTTP/1.0\r\n${HOST}Host: y\r\n\r\n`],
-  ['a method in lower case', 400, `get ${LIVE} HTTP/1.1\r\n${HOST}\r\n`],
   ['no HTTP at all', 400, 'hello\r\n\r\n'],
   ['TLS', 400, '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
-  ['HTTP/2', 400, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
   ['a header that is too large', 431, `GET ${LIVE} HTTP/1.1\r\n${HOST}A: ${'b'.repeat(20_000)}\r\n\r\n`],
-  ['a URL that is too large', 431, `GET ${LIVE}?${'b'.repeat(20_000)} HTTP/1.1\r\n${HOST}\r\n`],
   ['raw bytes in the path', 400, `GET ${LIVE}/Ｂ/daily HTTP/1.1\r\n${HOST}\r\n`],
   ['a broken escape', 400, `GET ${LIVE}/%zz/daily HTTP/1.1\r\n${HOST}${CLOSE}\r\n`],
-  ['a broken escape elsewhere', 400, `GET /%zz HTTP/1.1\r\n${HOST}${CLOSE}\r\n`],
   ['..%2f', 400, `GET ${LIVE}/..%2f..%2fBTC/daily HTTP/1.1\r\n${HOST}${CLOSE}\r\n`],
   ['/../', 404, `GET ${LIVE}/x/../BTC/daily HTTP/1.1\r\n${HOST}${CLOSE}\r\n`],
-  ['%00', 400, `GET ${LIVE}/BTC%00/daily HTTP/1.1\r\n${HOST}${CLOSE}\r\n`],
   [
     'an escaped line break',
     400,
     `GET ${LIVE}/B%0d%0aSet-Cookie:%20a=b/daily HTTP/1.1\r\n${HOST}${CLOSE}\r\n`,
   ],
   ['an escaped line break in days', 400, `GET ${DAILY}?days=1%0d%0aX-Evil:1 HTTP/1.1\r\n${HOST}${CLOSE}\r\n`],
-  [
-    'full-width letters',
-    400,
-    `GET ${LIVE}/%EF%BC%A2%EF%BC%B4%EF%BC%A3/daily HTTP/1.1\r\n${HOST}${CLOSE}\r\n`,
-  ],
-  ['__proto__', 400, `GET ${LIVE}/__proto__/daily?__proto__[days]=1 HTTP/1.1\r\n${HOST}${CLOSE}\r\n`],
 ]
 
 // docs/faults.md, 29

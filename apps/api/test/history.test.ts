@@ -30,10 +30,6 @@ t.test('the newest N days come ascending, however many are asked for', async t =
   }
 })
 
-t.test('without days a history is empty', async t => {
-  t.strictSame(read(dayRows([]), 365), { result: 'ok', symbol: 'BTC', name: 'Bitcoin', count: 0, data: [] })
-})
-
 t.test('the newest day is replaced by a newer state of itself, never by an older one', async t => {
   const newer = withDay(rows, dayOf('2026-11-20', 787))
   t.equal(read(newer, 365).count, 4)
@@ -71,30 +67,4 @@ t.test('the tag depends on the content alone', async t => {
     tagOf(dayRows([dayOf('2026-11-20', 786)])),
   ]
   t.equal(new Set([tagOf(rows), ...others]).size, 5)
-})
-
-t.test('keeps documents of common numbers of days, compressed too, and makes others anew', async t => {
-  const { document: long } = createHistory(
-    dayRows(daysBefore('2026-11-20', 400)),
-    coin,
-    MINUTE,
-    createQueue(2),
-  )
-  for (const days of [7, 30, 90, 365, 400, 3_650]) {
-    t.equal(long(days).compressed !== undefined, true, `${days} days`)
-    t.equal(long(days), long(days))
-  }
-  for (const days of [8, 366, 399]) {
-    t.equal(long(days).compressed !== undefined, false, `${days} days`)
-    t.not(long(days), long(days))
-    t.equal(long(days).tag, long(days).tag)
-  }
-  const { document: short } = createHistory(
-    dayRows(daysBefore('2026-11-20', 20)),
-    coin,
-    MINUTE,
-    createQueue(2),
-  )
-  t.equal(short(30), short(3_650), 'all there are')
-  t.equal(short(19).compressed, undefined)
 })

@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { minuteStart } from '@kimchi/core'
 import t from 'tap'
 import { contentHash } from '../src/documents/body.ts'
@@ -45,23 +44,6 @@ t.test('sends a document whole, with everything that a cache needs', async t => 
     'cache-control': 'public, max-age=37, stale-while-revalidate=2, stale-if-error=600',
     ...cors,
   })
-})
-
-t.test('sends the compressed bytes to clients that accept them', async t => {
-  const gzipped = ask({ 'accept-encoding': 'gzip' })
-  t.equal(gzipped.headers['content-encoding'], 'gzip')
-  t.equal(gzipped.headers['content-length'], String(bytesOf(gzipped).length))
-  t.equal(gzipped.headers.etag, etagOf(document, 'gzip'))
-  t.equal(String(gunzipSync(bytesOf(gzipped))), text)
-  const brotli = ask({ 'accept-encoding': 'gzip, br' })
-  t.equal(String(brotliDecompressSync(bytesOf(brotli))), text)
-  t.equal(brotli.headers.vary, 'Accept-Encoding')
-})
-
-t.test('sends a document without a compressed body plain', async t => {
-  const { headers } = ask({ 'accept-encoding': 'br' }, 'GET', parts)
-  t.equal(headers['content-encoding'], undefined)
-  t.equal(headers.vary, 'Accept-Encoding')
 })
 
 t.test('waits for a body that is not compressed yet, unless the client has it', async t => {

@@ -55,7 +55,7 @@ t.test('a server that ends at once is reported with its reason, however soon', a
   const dir = t.testdir({ server: '#!/bin/sh\necho "the reason" >&2\nexit 3\n', data: {} })
   await chmod(join(dir, 'server'), 0o755)
   const binary = { server: join(dir, 'server'), cli: undefined }
-  for (let times = 0; times < 50; times += 1) {
+  for (let times = 0; times < 20; times += 1) {
     await t.rejects(startEmbeddedRedis({ binary, dir: join(dir, 'data') }), {
       code: 'KIMCHI_ERR_REDIS',
       message: /could not be started \(exit code 3\):[\s\S]*the reason/,

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { chmod, readdir, readFile, writeFile } from 'node:fs/promises'
+import { chmod, readdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { findProgram, isUsableServer } from '../src/programs.ts'
-import { projectRedis, projectRoot } from '../src/project-redis.ts'
+import { projectRedis } from '../src/project-redis.ts'
 
 const { PATH } = process.env
 
@@ -66,7 +66,7 @@ t.test('an abort ends the fetching of packages, and leaves nothing behind', asyn
   t.strictSame(await readdir(cacheDir), [])
 })
 
-t.test('where the package lists are missing, it fetches lists of its own, as any user', async t => {
+t.test('without package lists, two callers at once fetch lists of their own, as any user', async t => {
   const bin = t.testdir({
     'apt-get': `#!/bin/sh
       PATH=${PATH}
@@ -89,10 +89,16 @@ t.test('where the package lists are missing, it fetches lists of its own, as any
   for (const name of ['apt-get', 'dpkg-deb', 'dirname']) await chmod(join(bin, name), 0o755)
   setPath(t, bin)
   const lines: string[] = []
-  const { server } = await projectRedis(line => lines.push(line), undefined, join(bin, 'cache'))
-  t.ok(await isUsableServer(server))
+  const cacheDir = join(bin, 'cache')
+  const [one, other] = await Promise.all([
+    projectRedis(line => lines.push(line), undefined, cacheDir),
+    projectRedis(undefined, undefined, cacheDir),
+  ])
+  t.strictSame(one, other)
+  t.ok(await isUsableServer(one.server))
   t.match(lines, [/lists are missing/, /fetching the system's packages \(redis-server, redis-tools\)/])
-  t.strictSame((await readdir(dirname(server))).sort(), ['redis-cli', 'redis-server', 'root'])
+  t.strictSame((await readdir(dirname(one.server))).sort(), ['redis-cli', 'redis-server', 'root'])
+  t.equal((await readdir(cacheDir)).length, 1, 'no temporary folder is left')
 })
 
 t.test('offline, it says what apt says, without its command line', async t => {
@@ -110,7 +116,7 @@ t.test('offline, it says what apt says, without its command line', async t => {
 const onDebian = (await findProgram('apt-get')) !== undefined && process.platform === 'linux'
 
 t.test(
-  'two callers that fetch the packages at once share the result',
+  'the packages of this system run, and are fetched once',
   { skip: !onDebian && 'not Debian' },
   async t => {
     // Without redis-server on PATH, whatever this machine has installed.
@@ -122,23 +128,11 @@ t.test(
     setPath(t, join(bare, 'bin'))
     const lines: string[] = []
     const find = () => projectRedis(line => lines.push(line), undefined, cacheDir)
-    const [one, other] = await Promise.all([find(), find()])
-    t.strictSame(one, other)
-    t.match(
-      lines[0],
-      /^No redis-server 7.0\+ on PATH: fetching the system's packages \(redis-server, redis-tools/,
-    )
-    t.match(spawnSync(one.server, ['--version']).stdout.toString(), /server v=/)
-    t.match(spawnSync(one.cli ?? '', ['--version']).stdout.toString(), /^\S+-cli \d/)
-    t.strictSame((await readdir(cacheDir)).length, 1, 'no temporary folder is left')
+    const found = await find()
+    t.match(spawnSync(found.server, ['--version']).stdout.toString(), /server v=/)
+    t.match(spawnSync(found.cli ?? '', ['--version']).stdout.toString(), /^\S+-cli \d/)
     lines.length = 0
-    t.strictSame(await find(), one)
+    t.strictSame(await find(), found)
     t.strictSame(lines, [], 'nothing is fetched a second time')
   },
 )
-
-t.test('the project finds its own root, and a server that runs', async t => {
-  t.match(JSON.parse(await readFile(join(projectRoot(), 'package.json'), 'utf8')), { workspaces: Array })
-  const { server } = await projectRedis()
-  t.ok(await isUsableServer(server))
-})

@@ -37,12 +37,6 @@ t.test('backs off after failures, keeps the last good answer, and recovers', asy
   t.match(updates[4], { list: { updated_at: iso(M + 8 * 60_000) }, error: undefined })
 })
 
-t.test('respects Retry-After', async t => {
-  const server: Server = now =>
-    now > M + 60_000 && now < M + 200_000 ? { status: 429, retryAfter: '170' } : steady(now)
-  t.strictSame((await watchFor(4, server)).asked, [10, 67.5, 240])
-})
-
 t.test('asks a service that is starting when its Retry-After says, until it has data', async t => {
   const server: Server = now => (now < M + 23_000 ? { status: 503, retryAfter: '5' } : steady(now))
   const { asked, updates } = await watchFor(2, server)

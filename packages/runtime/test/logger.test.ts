@@ -30,11 +30,6 @@ t.test('writes one JSON object a line with an ISO time in UTC, the level as a wo
   }
 })
 
-t.test('keeps quiet below its level', async t => {
-  t.match(await lines('warn'), [{ level: 'warn' }, { level: 'error' }, { level: 'fatal' }])
-  t.strictSame(await lines('silent'), [])
-})
-
 t.test('prints an error with code, stack and cause, and a message that says each thing once', async t => {
   const [line] = await lines('error')
   const err = { code: 'KIMCHI_ERR_REST', message: /^no answer \(socket hang up\)$/, stack: /log\.mjs/ }

@@ -8,28 +8,6 @@ const settled = (minute: number, reason: SettledReason = 'halted', symbol = 'BTC
   reason,
 })
 
-t.test('a settled minute is not open, and no sample either; an import may ask for it again', async t => {
-  const { writer, reader, connection } = await openStore(t)
-  const start = (await todayMinutes(connection)).today - 1440
-  // Over an hour's end, in any order, twice.
-  for (const at of [61, 58, 59, 60, 59]) {
-    const entries = [settled(start + at)]
-    t.match(await writer.write({ minute: start + at, samples: [], settled: entries }), {
-      stored: 0,
-      refused: [],
-    })
-  }
-  t.strictSame(await reader.readOpenMinutes('BTC', start, start + 120), [
-    { start, end: start + 58 },
-    { start: start + 62, end: start + 120 },
-  ])
-  t.strictSame(await reader.readOpenMinutes('BTC', start + 59, start + 61), [])
-  t.strictSame(await reader.readOpenMinutes('ETH', start + 59, start + 60), [
-    { start: start + 59, end: start + 60 },
-  ])
-  t.strictSame((await reader.readDays('BTC')).entries, [])
-})
-
 t.test('samples and settled minutes of one write make whole hours', async t => {
   const { writer, reader, connection, raw } = await openStore(t)
   const start = (await todayMinutes(connection)).today - 1440
@@ -50,35 +28,6 @@ t.test('samples and settled minutes of one write make whole hours', async t => {
   const gap = Number(minutes.find(isGap))
   await raw.zremrangebyscore(settledKey('BTC', dateOf(start), 0), gap, gap)
   t.strictSame(await reader.readOpenMinutes('BTC', start, start + 120), [{ start: gap, end: gap + 1 }])
-})
-
-t.test('the first reason of a minute stays, and a halt replaces any other', async t => {
-  const { writer, connection, raw } = await openStore(t)
-  const { today } = await todayMinutes(connection)
-  const key = settledKey('BTC', dateOf(today), 0)
-  const settle = async (reason: SettledReason) =>
-    (await writer.write({ minute: today, samples: [], settled: [settled(today, reason)] })).settled
-  t.equal(await settle('no-rate'), 1)
-  t.equal(await settle('upbit-down'), 0)
-  t.strictSame(await raw.zrange(key, 0, '-1'), [`${today} no-rate`])
-  t.equal(await settle('halted'), 0, 'no minute more')
-  t.equal(await settle('implausible'), 0)
-  t.strictSame(await raw.zrange(key, 0, '-1', 'WITHSCORES'), [`${today} halted`, String(today)])
-})
-
-t.test('a sample always wins over what is settled, in whichever order they come', async t => {
-  const { writer, reader, connection, raw } = await openStore(t)
-  const { today } = await todayMinutes(connection)
-  const key = settledKey('BTC', dateOf(today), 0)
-  const samples = [sampleOf('BTC', today)]
-  await writer.write({ minute: today, samples: [], settled: [settled(today), settled(today + 1)] })
-  t.match(await writer.write({ minute: today, samples }), { stored: 1, duplicates: 0 })
-  t.strictSame(await raw.zrange(key, 0, '-1'), [`${today + 1} halted`])
-  t.match(await writer.write({ minute: today, samples: [], settled: [settled(today)] }), { settled: 0 })
-  const both = { minute: today, samples: [sampleOf('BTC', today + 1)], settled: [settled(today + 1)] }
-  t.match(await writer.write(both), { stored: 1, settled: 0 })
-  t.strictSame(await raw.zrange(key, 0, '-1'), [])
-  t.strictSame(await reader.readOpenMinutes('BTC', today, today + 2), [])
 })
 
 t.test('settled minutes are kept as long as the samples of their day', async t => {

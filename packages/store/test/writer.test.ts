@@ -37,21 +37,6 @@ t.test('what is written is what is read', async t => {
   t.strictSame(await reader.readSamples('BTC', now - 1, now + 1), { entries: [btc], corrupt: 0 })
 })
 
-t.test('the live row moves forward only, and comes only from the stored sample', async t => {
-  const { connection, writer, reader } = await openStore(t)
-  const { now } = await todayMinutes(connection)
-  await writer.track([BTC])
-  const rowAfter = async (sample: Sample) => {
-    await writer.write({ minute: sample.minute, samples: [sample] })
-    return (await reader.readBoard()).rows
-  }
-  const first = rowOf(sampleOf('BTC', now))
-  t.strictSame(await rowAfter(sampleOf('BTC', now)), [first])
-  t.strictSame(await rowAfter(sampleOf('BTC', now, 1)), [first], 'a rival of the same minute')
-  t.strictSame(await rowAfter(sampleOf('BTC', now - 1, 2)), [first], 'a late minute')
-  t.strictSame(await rowAfter(sampleOf('BTC', now + 1, 3)), [rowOf(sampleOf('BTC', now + 1, 3))])
-})
-
 t.test('the minute is published only when something was stored or removed', async t => {
   const { redis, connection, writer } = await openStore(t)
   const { now } = await todayMinutes(connection)
@@ -269,17 +254,6 @@ t.test('an hour stays in the compact encoding, however large the batch', async t
     { start: start - 5, end: start },
     { start: start + 2_400, end: start + 2_405 },
   ])
-})
-
-t.test('a sample that cannot be stored is refused before anything is sent', async t => {
-  const { connection, writer, raw } = await openStore(t)
-  const { now } = await todayMinutes(connection)
-  const samples = [sampleOf('BTC', now), { ...sampleOf('ETH', now), upbitKrw: Number.NaN }]
-  await t.rejects(writer.write({ minute: now, samples }), {
-    code: 'KIMCHI_ERR_CODEC',
-    message: 'upbitKrw must be a price, got: NaN',
-  })
-  t.strictSame(await raw.keys('*'), [])
 })
 
 t.test('a sample of a wrong symbol or minute is refused, and none of its batch is stored', async t => {

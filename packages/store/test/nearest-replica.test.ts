@@ -1,41 +1,7 @@
 import { eventually, type RawRedis, startRedis } from '@kimchi/testkit'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { SampleReader } from '../src/reader.ts'
-import { openRedis } from '../src/redis/connect.ts'
-import { BTC, sampleOf, todayMinutes, writerOn } from './fixtures.ts'
-
-/** A writer on one URL, and a reader that listens on another. */
-async function openBoth(t: Test, writingUrl: string, readingUrl: string) {
-  const connect = async (url: string) => {
-    const connection = openRedis(url, { commandTimeoutMs: 1_000 })
-    t.teardown(() => connection.close())
-    t.ok(await connection.untilReady(60_000), connection.problem() ?? url)
-    return connection
-  }
-  const writing = await connect(writingUrl)
-  const writer = writerOn(writing)
-  await writer.track([BTC])
-  const { today } = await todayMinutes(writing)
-  const reading = await connect(readingUrl)
-  const reader = new SampleReader({ redis: reading })
-  const heard: number[] = []
-  let isListening = false
-  reader.subscribeMinutes(
-    minute => heard.push(minute),
-    problem => {
-      isListening = problem === undefined
-    },
-  )
-  const hears = async (at: number) => {
-    await eventually('it listens', () => isListening)
-    await writer.write({ minute: today + at, samples: [sampleOf('BTC', today + at)] })
-    await eventually('it hears the minute', () => heard.includes(today + at))
-    // The replica that is read may be behind the one that published, and lack the functions still.
-    const newest = () => reader.readBoard().then(({ rows }) => rows[0]?.minute)
-    await eventually('it reads the minute', async () => (await newest().catch(() => 0)) === today + at)
-  }
-  return { reader, hears, today }
-}
+import { BTC, connected, listenTo, sampleOf, todayMinutes, writerOn } from './fixtures.ts'
 
 /** How many reads by function a server has answered. */
 async function readsOf(raw: RawRedis): Promise<number> {
@@ -55,8 +21,17 @@ t.test('the URL of one of two replicas reads from that one alone, also when the 
       (await raw.info('replication')).includes('master_link_status:up'),
     )
   }
-  const { reader, hears, today } = await openBoth(t, primary.url, near.url)
-  await hears(0)
+  const writing = await connected(t, primary)
+  const writer = writerOn(writing)
+  await writer.track([BTC])
+  const { today } = await todayMinutes(writing)
+  const reader = new SampleReader({ redis: await connected(t, near) })
+  const heard = await listenTo(reader)
+  await writer.write({ minute: today, samples: [sampleOf('BTC', today)] })
+  await eventually('it hears the minute', () => heard.includes(today))
+  // The replica may lack the functions still.
+  const newest = () => reader.readBoard().then(({ rows }) => rows[0]?.minute)
+  await eventually('it reads the minute', async () => (await newest().catch(() => 0)) === today)
   t.equal(await readsOf(primary.client()), 0, 'nothing is asked of the primary')
   t.equal(await readsOf(far.client()), 0)
   await primary.kill()

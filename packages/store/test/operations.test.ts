@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { chmod, cp, readFile, writeFile } from 'node:fs/promises'
+import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createFolder, eventually, startRedis, type TestRedis } from '@kimchi/testkit'
@@ -104,26 +104,4 @@ t.test('a password is rotated while Redis runs, and both are good meanwhile', as
   await shell(load)
   t.equal(await layout(next), '1')
   await t.rejects(next.call('AUTH', 'ingester', 'ingester'), { message: /WRONGPASS/ })
-})
-
-t.test('a backup that is restored as docs/operations.md says holds the same days', async t => {
-  const { shell, redis, raw } = await openOperated(t)
-  const before = await shell(`redis-cli FCALL_RO kp_days 1 '{kp}:meta' BTC`)
-  await shell('redis-cli BGREWRITEAOF')
-  await eventually('it is compact', async () =>
-    /aof_rewrite_in_progress:0/.test(await raw.info('persistence')),
-  )
-  const restored = await startRedis(t, { appendonly: true })
-  await restored.stop()
-  await cp(join(redis.dir, 'appendonlydir'), join(restored.dir, 'appendonlydir'), {
-    recursive: true,
-    force: true,
-  })
-  await restored.restart()
-  const again = restored.client()
-  const operator = USERS.split('\n').find(line => line.startsWith('user operator ')) ?? ''
-  await again.call('ACL', 'SETUSER', ...operator.split(' ').slice(1))
-  const other = await createShell(t, restored)
-  t.equal(await other(`redis-cli FCALL_RO kp_days 1 '{kp}:meta' BTC`), before)
-  t.match(await other(`redis-cli FCALL_RO kp_check 1 '{kp}:meta' BTC`), / ok 1 samples/)
 })

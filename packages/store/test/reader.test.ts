@@ -40,15 +40,6 @@ t.test('what cannot be read is skipped and counted, the rest is served', async t
   ])
 })
 
-t.test('an empty Redis has an empty board once the library is there', async t => {
-  const { reader, writer, raw } = await openStore(t)
-  await writer.track([])
-  await raw.flushall()
-  const board = await reader.readBoard()
-  t.match(board, { prices: undefined, coins: [], rows: [], corrupt: 0 })
-  t.strictSame(await reader.readDays('BTC'), { entries: [], corrupt: 0 })
-})
-
 t.test('open minutes come as ranges, across hours and days', async t => {
   const { connection, writer, reader } = await openStore(t)
   const { today } = await todayMinutes(connection)

@@ -30,19 +30,6 @@ async function openTwo(t: Parameters<typeof openStore>[0]) {
 }
 
 // docs/faults.md, 46
-t.test('what any living ingester tracks is listed', async t => {
-  const { one, other, age, list } = await openTwo(t)
-  await one.track([BTC, ETH])
-  await other.track([BTC, XRP])
-  t.equal(await list(), 'BTC ETH XRP')
-  for (let minute = 0; minute < 6; minute++) {
-    await age(60)
-    await one.announce('one', {})
-    await other.announce('other', {})
-    t.equal(await list(), 'BTC ETH XRP')
-  }
-})
-
 t.test('a coin stays at least 2 and at most 5 minutes after the last ingester that tracked it', async t => {
   const { one, other, age, list, rows, write, raw, now } = await openTwo(t)
   await one.track([BTC, ETH])
@@ -85,15 +72,6 @@ t.test('a restart unlists nothing, however long it lasts', async t => {
   await other.announce('other', {})
   t.equal(await list(), 'BTC ETH XRP')
   t.equal((await reader.readBoard()).coins.length, 3)
-})
-
-t.test('without a living ingester the list stays as it is', async t => {
-  const { one, age, rows, write } = await openTwo(t)
-  await one.track([BTC, ETH])
-  const before = await rows()
-  await age(86_400)
-  await write([])
-  t.equal(await rows(), before)
 })
 
 t.test(

@@ -88,18 +88,6 @@ t.test('answers without waiting for the end of an endless body', async t => {
   t.equal(answer?.status, 405)
 })
 
-t.test('a flood does not harm a client that reads its answers', async t => {
-  const { listen } = await openTestApp(t)
-  const port = await listen()
-  const asked = 3_000
-  const ask = `GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`.repeat(asked - 1)
-  for (const round of [1, 2]) {
-    const answers = await exchange(port, `${ask}GET ${LIVE} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)
-    t.equal(answers.length, asked, `round ${round}`)
-    t.ok(answers.every(({ status, body }) => status === 200 && body === answers[0]?.body))
-  }
-})
-
 t.test('an Upgrade is answered with Connection: close', async t => {
   const { listen } = await openTestApp(t)
   const upgrade = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n'

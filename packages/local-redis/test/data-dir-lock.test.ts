@@ -42,16 +42,6 @@ t.test('of four starts on one data folder exactly one holds it, stale lock or no
   }
 })
 
-t.test('a lock is free again when it is closed, and says who has it until then', async t => {
-  const dir = t.testdir({})
-  const lock = await openDataDirLock(dir, 0)
-  await t.rejects(openDataDirLock(dir, 0), { message: /\(not yet running\)/ })
-  await lock.write('process 4711, port 6379\n')
-  await t.rejects(openDataDirLock(dir, 0), { message: /\(process 4711, port 6379\)/ })
-  await lock.close()
-  await (await openDataDirLock(dir, 0)).close()
-})
-
 t.test('a server that inherited the lock holds it until it ends, also after its starter let go', async t => {
   const dir = t.testdir({})
   const lock = await openDataDirLock(dir, 0)

@@ -103,13 +103,6 @@ t.test('an app that fails while it is closed is still closed to the end, and exi
   })
 })
 
-t.test('an uncaught error while the app is closed does not cut the close short, and exits 1', async t => {
-  const { child, says, ended } = run(t, 'app.mjs', 'uncaught-while-closing')
-  await says('up')
-  child.kill('SIGTERM')
-  t.match(await ended, { code: 1, out: CLOSED_ONCE, err: /^TypeError: undefined is not a function\n/ })
-})
-
 t.test('a close that fails says why and exits 1', async t => {
   const { child, says, ended } = run(t, 'app.mjs', 'close-fails')
   await says('up')

@@ -72,7 +72,7 @@ class Model {
 }
 
 for (const seed of [1, 2, 3]) {
-  // docs/faults.md, 115
+  // docs/faults.md, 43 and 115
   t.test(`rows, samples and open minutes are as a model says, whatever happens; seed ${seed}`, async t => {
     const { connection, writer, reader, raw } = await openStore(t)
     const from = (await todayMinutes(connection)).today - 2 * 1_440

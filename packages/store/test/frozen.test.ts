@@ -1,4 +1,4 @@
-import { dateOf, foldDays } from '@kimchi/core'
+import { dateOf } from '@kimchi/core'
 import t, { type Test } from 'tap'
 import { openStore, sampleOf, samplesKey, todayMinutes } from './fixtures.ts'
 
@@ -26,24 +26,6 @@ t.test('an hour that vanished is never counted again', async t => {
     [0, 1, 5].map(at => ({ symbol: 'BTC', minute: start + at, reason: 'frozen' })),
   )
   t.strictSame(await reader.readDays('BTC'), before)
-})
-
-t.test('a frozen day goes on after the last minute it counts, also in an hour that vanished', async t => {
-  const { writer, reader, raw, start, samples } = await openFrozenDay(t, 0)
-  await raw.del(samplesKey('BTC', dateOf(start), 1))
-  const later = [62, 63].map(at => sampleOf('BTC', start + at))
-  t.match(await writer.write({ minute: start + 63, samples: later }), { stored: 2, refused: [] })
-  // The hour exists again, which must not open the day: 00:30 and 01:01 may have been counted.
-  t.match(
-    await writer.write({ minute: start + 63, samples: [30, 61].map(at => sampleOf('BTC', start + at)) }),
-    {
-      stored: 0,
-      refused: { length: 2 },
-    },
-  )
-  t.strictSame((await reader.readDays('BTC')).entries, foldDays([...samples, ...later]))
-  await raw.del(samplesKey('BTC', dateOf(start), 1))
-  t.match(await writer.write({ minute: start + 63, samples: later.slice(1) }), { refused: { length: 1 } })
 })
 
 t.test('the live row goes on while its day is frozen', async t => {

@@ -44,22 +44,6 @@ t.test('samples that no row counts, as after half a write, are counted and expir
   t.equal(await mendUncounted(), undefined)
 })
 
-// docs/faults.md, 63
-t.test('a member that nobody can read is removed, and the day is as before', async t => {
-  const { start, date, rowOf, mendUncounted, mend, check, add, stored, samples } = await openDay(t)
-  const before = await rowOf()
-  await add(0, start + 2, Buffer.from('garbage'))
-  // Of another hour, and between two minutes.
-  await add(0, start + 63, encodeSample(sampleOf('BTC', start + 63)))
-  await add(1, start + 62.5, encodeSample(sampleOf('BTC', start + 62)))
-  t.match(await check(date), [/WRONG row .*, 3 members left out: .* within 10 minutes$/])
-  t.equal(await mendUncounted(), date)
-  t.equal(await mendUncounted(), undefined)
-  t.equal(await rowOf(), before)
-  t.strictSame(await stored(), samples)
-  t.notOk(await mend(), 'once')
-})
-
 for (const [name, kept, other] of [
   ['the live one', { source: 'live', upbitKrw: 151_000_000 }, { source: 'candle', upbitKrw: 150_000_000 }],
   [
@@ -152,17 +136,6 @@ t.test('a lost hour that odd members hide is open again when its day is mended',
     { start: start + 1, end: start + 2 },
   ])
   t.match(await check(), [/ ok 3 samples$/])
-})
-
-// docs/faults.md, 115
-t.test('a day that counts a doubled minute twice, as 1.0.0 folded it, is mended', async t => {
-  const { raw, start, date, samples, rowOf, mendUncounted, mend, add, reader } = await openDay(t)
-  await add(1, start + 61, encodeSample({ ...sampleOf('BTC', start + 61, 1_000), source: 'candle' }))
-  const row = JSON.parse((await rowOf()) ?? '')
-  await raw.hset(dailyKey('BTC'), date, JSON.stringify({ ...row, samples: 5 }))
-  t.equal(await mendUncounted(), undefined, 'the counts are equal')
-  t.ok(await mend())
-  t.strictSame((await reader.readDays('BTC')).entries, foldDays(samples))
 })
 
 t.test('hours that lost their expiry get one when their day is mended, and no other', async t => {

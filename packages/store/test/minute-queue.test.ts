@@ -80,31 +80,6 @@ t.test('a write to a frozen Redis times out, is repeated, and counts once', asyn
   t.strictSame((await reader.readDays('BTC')).entries, foldDays([sampleOf('BTC', today)]))
 })
 
-// docs/faults.md, 6
-t.test('a Redis that comes back empty gets what it had confirmed again, then what is queued', async t => {
-  const { redis, connection, writer, reader } = await openStore(t)
-  const { today } = await todayMinutes(connection)
-  await writer.track([BTC])
-  const minutes = Array.from({ length: 100 }, (_, at) => today + at)
-  let writes = 0
-  const write: typeof writer.write = async batch => {
-    if (++writes === 50) await redis.kill()
-    return writer.write(batch)
-  }
-  const { queue, until, untilWritten } = openQueue({ write })
-  connection.onChange(problem => problem ?? queue.sendAgain('Redis is connected again'))
-  for (const minute of minutes) queue.enqueue({ minute, samples: [sampleOf('BTC', minute)] })
-  await until('an attempt has failed', () => queue.status().totals.retries > 0)
-  t.match(queue.status(), { waiting: 51, totals: { stored: 49 } })
-  await redis.restart()
-  await untilWritten()
-  t.match(queue.status().totals, { stored: 100, resent: 49, recovered: 49 })
-  t.strictSame(
-    (await reader.readDays('BTC')).entries,
-    foldDays(minutes.map(minute => sampleOf('BTC', minute))),
-  )
-})
-
 // docs/faults.md, 9
 t.test('a full Redis, a demoted primary and missing replicas are waited out', async t => {
   const { connection, writer, reader, raw } = await openStore(t)

@@ -38,12 +38,6 @@ t.test('the newest day is replaced by a newer state of itself, never by an older
   t.equal(withDay(newer, undefined), newer)
 })
 
-t.test('a new day closes the one before', async t => {
-  const turned = withDay(rows, dayOf('2026-11-21', 1))
-  t.strictSame(dates(turned, 3), ['2026-11-19', '2026-11-20', '2026-11-21'])
-  t.equal(read(turned, 2).data[0].samples, 786)
-})
-
 t.test('a first day can be added to nothing, an older day changes nothing', async t => {
   t.equal(read(withDay(dayRows([]), dayOf('2026-11-20')), 365).count, 1)
   t.equal(withDay(rows, dayOf('2026-11-19')), rows)

@@ -10,6 +10,7 @@ import {
   aheadMinute,
   answersOf,
   LIVE,
+  metricsWith,
   openReplicas,
   premiumAt,
   upstreamRequests,
@@ -225,6 +226,7 @@ t.test('the edge keeps a copy of each document and coding', { skip: lacksNginx }
       return { hits, sum: counts.reduce((sum, [, , n]) => sum + Number(n), 0) }
     }
     const { headers } = await ask(edge.port, LIVE)
+    await metricsWith(edge, /^kimchi_edge_requests_total\{route="live",status="200",cache="\w+"\} 1$/m)
     const before = await count()
     const { body } = await ask(edge.opsPort, '/live')
     t.equal(body.length, 0, 'nor is this one counted')

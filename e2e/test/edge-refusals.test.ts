@@ -8,7 +8,7 @@ import { ask, createFolder } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { lacksNginx, openEdge } from '../src/edge.ts'
 import { makeCertificate } from './support/certificate.ts'
-import { LIVE, openReplicas } from './support/edge-stack.ts'
+import { LIVE, metricsWith, openReplicas } from './support/edge-stack.ts'
 
 t.test('the edge refuses with the codes and in the words of the contract', async t => {
   const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
@@ -41,12 +41,7 @@ t.test('the edge', { skip: lacksNginx }, async t => {
     const refused = await untilRefused(() => '203.0.113.7')
     checkError(t, refused, 'too_many_requests')
     t.equal(refused.headers['retry-after'], '1')
-    const metrics = (await ask(edge.opsPort, '/metrics')).body.toString()
-    t.match(
-      metrics,
-      /^kimchi_edge_requests_total\{route="live",status="429",cache="none"\} [1-9]/m,
-      'it is counted',
-    )
+    await metricsWith(edge, /^kimchi_edge_requests_total\{route="live",status="429",cache="none"\} [1-9]/m)
     t.equal((await from('203.0.113.8')).status, 200, 'the neighbour behind the same CDN is served')
     t.equal((await from('203.0.113.7', '/')).status, 404, 'the page (here an empty folder) is not limited')
     t.equal((await from('203.0.113.7, 198.51.100.1')).status, 200, 'only the last address is believed')

@@ -11,7 +11,7 @@ import {
   type Sample,
 } from '@kimchi/core'
 import { openRedis, SampleWriter } from '@kimchi/store'
-import { ask, createMemoryLog, startRedis, type Teardown } from '@kimchi/testkit'
+import { ask, createMemoryLog, eventually, startRedis, type Teardown } from '@kimchi/testkit'
 import { type Replica, startReplicas } from '../../src/apps.ts'
 import type { Edge } from '../../src/edge.ts'
 
@@ -109,4 +109,12 @@ export async function upstreamRequests(edge: Edge): Promise<readonly UpstreamReq
   const lines = (await readFile(edge.log, 'utf8')).split('\n').filter(line => line.startsWith('{'))
   // Without those of openEdge itself.
   return lines.map(line => JSON.parse(line)).filter(({ uri }) => uri !== '/api')
+}
+
+/** The edge's metrics as soon as they have such a line: nginx counts a request a moment after its answer. */
+export function metricsWith(edge: Edge, line: RegExp): Promise<string> {
+  return eventually(String(line), async () => {
+    const text = (await ask(edge.opsPort, '/metrics')).body.toString()
+    return line.test(text) && text
+  })
 }

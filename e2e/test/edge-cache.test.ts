@@ -10,6 +10,7 @@ import {
   aheadMinute,
   answersOf,
   LIVE,
+  metricsOf,
   metricsWith,
   openReplicas,
   premiumAt,
@@ -219,7 +220,7 @@ t.test('the edge keeps a copy of each document and coding', { skip: lacksNginx }
     const edge = await openEdge(t, { ...upstream, perSecond: 1 })
     const seen: number[] = []
     const count = async () => {
-      const text = (await ask(edge.opsPort, '/metrics')).body.toString()
+      const text = await metricsOf(edge)
       const counts = [...text.matchAll(/^kimchi_edge_requests_total\{(.*)\} (\d+)$/gm)]
       const hits = Number(counts.find(([, labels]) => labels === 'cache="hit"')?.[2])
       seen.push(hits)

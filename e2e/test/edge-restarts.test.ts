@@ -8,6 +8,7 @@ import type { Replica } from '../src/apps.ts'
 import { openEdge, lacksNginx as skip } from '../src/edge.ts'
 import {
   LIVE,
+  metricsOf,
   metricsWith,
   openReplicas,
   type UpstreamRequest,
@@ -85,7 +86,7 @@ t.test('while replicas come and go', { skip }, async t => {
   const saysHowOld = async (when: string) => {
     const seconds = () => (Date.now() - minuteStart(minute)) / 1_000
     const asked = seconds()
-    const text = (await ask(edge.opsPort, '/metrics')).body.toString()
+    const text = await metricsOf(edge)
     const age = Number(/^kimchi_edge_list_age_seconds (\S+)$/m.exec(text)?.[1])
     t.ok(age > asked - 1 && age < seconds() + 1, `the edge says ${age} s ${when}`)
   }
@@ -137,7 +138,7 @@ t.test('while replicas come and go', { skip }, async t => {
 
 t.test('an edge without any list says so', { skip }, async t => {
   const edge = await openEdge(t, await openReplicas(t, { replicas: 1 }))
-  const text = (await ask(edge.opsPort, '/metrics')).body.toString()
+  const text = await metricsOf(edge)
   t.match(text, /^kimchi_edge_list_age_seconds \+Inf$/m)
   t.equal((await ask(edge.port, LIVE)).status, 503)
   const isCounted = /^kimchi_edge_requests_total\{route="live",status="503",cache="\w+"\} 1$/m

@@ -111,10 +111,14 @@ export async function upstreamRequests(edge: Edge): Promise<readonly UpstreamReq
   return lines.map(line => JSON.parse(line)).filter(({ uri }) => uri !== '/api')
 }
 
+export async function metricsOf(edge: Edge): Promise<string> {
+  return (await ask(edge.opsPort, '/metrics')).body.toString()
+}
+
 /** The edge's metrics as soon as they have such a line: nginx counts a request a moment after its answer. */
 export function metricsWith(edge: Edge, line: RegExp): Promise<string> {
   return eventually(String(line), async () => {
-    const text = (await ask(edge.opsPort, '/metrics')).body.toString()
+    const text = await metricsOf(edge)
     return line.test(text) && text
   })
 }

@@ -126,7 +126,7 @@ export class OpenMinutes {
       if (now < coin.readAt) continue
       const end = this.#endOf(symbol)
       const from = coin.reads % READS_OF_ALL === 0 ? oldest : Math.max(oldest, end - RECENT_MINUTES)
-      // Before Redis answers: what is noted meanwhile may be newer than the answer.
+      // Set before Redis answers: a minute or a reconnect that is noted meanwhile is newer than the answer.
       coin.readAt = now + READ_EVERY_MS
       const open = await this.#reader.readOpenMinutes(symbol, from, end).catch(thrown => {
         coin.readAt = now

@@ -4,7 +4,7 @@
  * one for each file takes longer than most files run. Mocks of modules are left to `tap`.
  *   run-tests [test/one.test.ts ...]
  */
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -28,6 +28,13 @@ const processes = Array.from({ length: t.jobs }, (_, job) => {
 })
 await Promise.all(processes)
 t.equal(readdirSync(claims).length, files.length, 'every file has run')
+const failed = files.filter((_, index) => {
+  const claim = join(claims, String(index))
+  return existsSync(claim) && !existsSync(join(claim, 'passed'))
+})
+// scripts/test.mjs names them last, after all workspaces.
+mkdirSync('.tap', { recursive: true })
+writeFileSync('.tap/failed', failed.join('\n'))
 rmSync(claims, { recursive: true })
 
 /** @param {string} folder */

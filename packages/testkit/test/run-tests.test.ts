@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
@@ -15,15 +15,22 @@ async function runTests(t: Test, files: Readonly<Record<string, string>>) {
     await writeFile(join(cwd, 'test', name), `import t from '${TAP}'\n${text}`)
   }
   const program = startProgram(t, [RUN_TESTS], {}, { cwd })
-  return { code: await program.ended, output: program.lines.join('\n') }
+  const code = await program.ended
+  const failed = await readFile(join(cwd, '.tap/failed'), 'utf8')
+  return { code, output: program.lines.join('\n'), failed: failed.split('\n') }
 }
 
 t.test('a test that fails or throws fails the run, and the files after it run', async t => {
-  const files = { 'fails.test.ts': "t.fail('no')", 'throws.test.ts': "t.pass('yes')\nthrow new Error('no')" }
-  const { code, output } = await runTests(t, files)
+  const files = {
+    'fails.test.ts': "t.fail('no')",
+    'passes.test.ts': "t.pass('yes')",
+    'throws.test.ts': "t.pass('yes')\nthrow new Error('no')",
+  }
+  const { code, output, failed } = await runTests(t, files)
   t.equal(code, 1)
   t.match(output, /\bnot ok \d+ - no\n/)
   t.match(output, /\bnot ok \d+ - test\/throws/)
+  t.strictSame(failed, ['test/fails.test.ts', 'test/throws.test.ts'], 'and they are named')
 })
 
 t.test('a test that hangs or ends too early fails the run', async t => {
@@ -32,8 +39,9 @@ t.test('a test that hangs or ends too early fails the run', async t => {
     'ends.test.ts': "t.test('half', t => { t.plan(2); t.pass('yes'); process.exit(0) })",
   }
   for (const [name, text] of Object.entries(wrong)) {
-    const { code } = await runTests(t, { 'a.test.ts': "t.pass('yes')", [name]: text })
+    const { code, failed } = await runTests(t, { 'a.test.ts': "t.pass('yes')", [name]: text })
     t.equal(code, 1, name)
+    t.strictSame(failed, [`test/${name}`])
   }
 })
 

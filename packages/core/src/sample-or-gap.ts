@@ -7,11 +7,11 @@ import type { EpochMinute, EpochMs, Milliseconds, PremiumE4 } from './units.ts'
 export const MAX_CARRY_MS: Milliseconds = HOUR_MS
 
 /**
- * −50 % and +100 %: premiums beyond are those of two coins that share a ticker, or of one that an exchange has
- * swapped for new units before the other. True ones stay within; the widest known is +67 %, docs/coins.md.
+ * −75 % and +300 %, a factor of four either way: premiums beyond are those of a broken rate, or of a coin that one
+ * exchange has swapped for new units before the other. The widest true ones known: docs/coins.md.
  */
-const LEAST_PREMIUM_E4: PremiumE4 = -500_000
-const MOST_PREMIUM_E4: PremiumE4 = 1_000_000
+const LEAST_PREMIUM_E4: PremiumE4 = -750_000
+const MOST_PREMIUM_E4: PremiumE4 = 3_000_000
 
 /** An allowed pair's premium beyond 1,000,000 % comes from broken prices, and would not fit a day's exact sum. */
 const MOST_ALLOWED_E4: PremiumE4 = 1e10
@@ -62,8 +62,7 @@ export interface MinuteLegs {
 
 /**
  * Decides between sample and gap, for the live feeds and for backfill alike. It never invents a value: an
- * exchange that was down, an unknown or outdated price, a halted market, or a premium below −50 % or above +100 %
- * makes a gap.
+ * exchange that was down, an unknown or outdated price, a halted market, or an implausible premium makes a gap.
  * @see docs/architecture.md#samples-and-gaps
  */
 export function sampleOrGap(

@@ -34,7 +34,7 @@ t.test('an impossible price or premium is a gap', async t => {
 })
 
 // docs/faults.md, 89
-t.test('below -50 % or above +100 % only an allowed pair has a sample, live and from candles', async t => {
+t.test('below -75 % or above +300 % only an allowed pair has a sample, live and from candles', async t => {
   const leg = (price: number): Leg => ({ price, tradedAt: at(-1), tradable: true })
   const decide = (upbitKrw: number, allowed: boolean, source: 'live' | 'candle') => {
     const legs = { ...WHOLE_LEGS, allowed, upbit: leg(upbitKrw), binance: leg(1_000), rate: leg(1_000) }
@@ -43,12 +43,12 @@ t.test('below -50 % or above +100 % only an allowed pair has a sample, live and 
   }
   for (const source of ['live', 'candle'] as const) {
     t.strictSame(
-      [499_999, 500_000, 1_670_000, 2_000_000, 2_000_001].map(krw => decide(krw, false, source)),
-      ['implausible', -500_000, 670_000, 1_000_000, 'implausible'],
+      [249_999, 250_000, 450_000, 2_250_000, 4_000_000, 4_000_001].map(krw => decide(krw, false, source)),
+      ['implausible', -750_000, -550_000, 1_250_000, 3_000_000, 'implausible'],
     )
     t.strictSame(
-      [1_000, 499_999, 2_000_001, 1_000_000_000].map(krw => decide(krw, true, source)),
-      [-999_000, -500_001, 1_000_001, 999_000_000],
+      [1_000, 249_999, 4_000_001, 1_000_000_000].map(krw => decide(krw, true, source)),
+      [-999_000, -750_001, 3_000_001, 999_000_000],
     )
   }
 })
@@ -94,8 +94,8 @@ t.test('never a sample without both exchanges up and three fresh, tradable, real
         given.binanceUp &&
         [given.upbit, given.binance, given.rate].every(isGood) &&
         outcome.premiumE4 === premiumE4(outcome.upbitKrw, outcome.binanceUsdt, outcome.usdtKrw) &&
-        outcome.premiumE4 >= -500_000 &&
-        outcome.premiumE4 <= 1_000_000
+        outcome.premiumE4 >= -750_000 &&
+        outcome.premiumE4 <= 3_000_000
       )
     }),
     { numRuns: 2_000 },

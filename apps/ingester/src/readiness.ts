@@ -50,8 +50,7 @@ function sampleReason({ at, minutes: { last }, catalogue, quarantine }: Ingester
   if (at - minuteStart(minute) > MAX_MINUTE_AGE_MS) {
     return { reason: 'no-minute', text: `no minute has turned since ${formatTimestamp(minute)}` }
   }
-  if (last.accepted.length > 0 || (catalogue.coins !== undefined && quarantine.tracked === 0))
-    return undefined
+  if (last.samples.length > 0 || (catalogue.coins !== undefined && quarantine.tracked === 0)) return undefined
   return { reason: 'no-sample', text: `no sample at ${formatTimestamp(minute)}: ${summarise(last.gaps)}` }
 }
 

@@ -7,7 +7,6 @@ import {
   type Milliseconds,
   messageOf,
   minuteOf,
-  SpikeFilter,
 } from '@kimchi/core'
 import { type OpenSocket, RestClient, userAgentOf } from '@kimchi/feeds'
 import { openOpsServer, type RunningApp } from '@kimchi/runtime'
@@ -81,16 +80,13 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   const store = openStore(config, options, fail)
   const { redis, reader, writer, queue } = store
   const { rest, latest, feeds } = openExchanges(config, options, context, () => catalogue.refreshNow())
-  const spikeFilter = new SpikeFilter()
-  /** The coins in Redis, whose last rows the spike filter remembers; undefined while Redis can't be read. */
+  /** The coins in Redis; undefined while it can't be read. */
   const readPublished = async () => {
     try {
       const board = await readBoard(store)
       if (board === undefined) return undefined
-      const { coins, rows } = board
-      for (const { symbol, minute, premiumE4 } of rows) spikeFilter.remember(symbol, minute, premiumE4)
       const oldest = minuteOf(clock.now()) - retentionDays * DAY_MINUTES
-      return await Promise.all(coins.map(coin => markForgotten(coin, oldest, reader)))
+      return await Promise.all(board.coins.map(coin => markForgotten(coin, oldest, reader)))
     } catch (thrown) {
       if (!isRetryable(thrown)) fail(thrown)
       log.info({ reason: messageOf(thrown) }, 'could not read Redis; continuing without it')
@@ -128,12 +124,12 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   redis.onChange(problem => {
     if (problem === undefined) backfill.noteReconnect()
   })
-  const onMinute = ({ turn: { minute }, gaps, waiting }: MinuteReport) => {
+  const onMinute = ({ turn: { minute }, gaps }: MinuteReport) => {
     const isClockWrong = gaps.some(({ reason }) => reason === 'clock-skew')
-    backfill.noteMinute({ minute, waiting: waiting.map(({ symbol }) => symbol), isClockWrong })
+    backfill.noteMinute({ minute, isClockWrong })
     announce().catch(fail)
   }
-  const minutes = new MinuteLoop({ latest, quarantine, spikeFilter, queue, onMinute }, context)
+  const minutes = new MinuteLoop({ latest, quarantine, queue, onMinute }, context)
   const mending = new DayMending({ reader, writer, retentionDays }, context)
 
   const status = (): IngesterStatus => ({

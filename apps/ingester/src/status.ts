@@ -64,8 +64,7 @@ export function figuresOf(status: IngesterStatus) {
     missing: catalogue.missing,
     catalogue_problem: catalogue.problem,
     last_minute: last && formatTimestamp(last.turn.minute),
-    samples_accepted: minutes.accepted,
-    samples_dropped: minutes.dropped,
+    samples_accepted: minutes.samples,
     skipped_turns: minutes.skipped,
     gaps_last_minute: last && summarise(last.gaps),
     gaps: minutes.gaps,
@@ -143,8 +142,7 @@ function isoOf(at: EpochMs): string {
 export function implausibleOf({ last }: MinuteStatus) {
   const found = (last?.gaps ?? []).flatMap(({ symbol, prices }) => (prices ? [{ symbol, prices }] : []))
   const rate = found[0]?.prices[RATE_MARKET]
-  const plausible = (last?.accepted.length ?? 0) + (last?.waiting.length ?? 0)
-  const isRate = found.length >= FEWEST_FOR_RATE && found.length > plausible
+  const isRate = found.length >= FEWEST_FOR_RATE && found.length > (last?.samples.length ?? 0)
   if (isRate) return [{ symbol: RATE_MARKET, prices: `${RATE_MARKET} at ${rate}`, isRate }]
   return found.map(({ symbol, prices }) => {
     const own = Object.entries(prices).filter(([market]) => market !== RATE_MARKET)

@@ -69,13 +69,12 @@ t.test('where most coins are implausible at once the rate is named, and no ALLOW
     reason: 'implausible',
     prices: { [`KRW-${symbol}`]: 9, [`${symbol}USDT`]: 5, 'KRW-USDT': 14_000 },
   })
-  const notesWith = (gaps: number, accepted: number) => {
+  const notesWith = (gaps: number, samples: number) => {
     const status = statusWith({})
     const last = {
       ...status.minutes.last,
       gaps: ['A', 'B', 'C', 'D'].slice(0, gaps).map(gapOf),
-      accepted: Array(accepted),
-      waiting: [],
+      samples: Array(samples),
     }
     const minutes = { ...status.minutes, last } as unknown as IngesterStatus['minutes']
     const quarantine = { ...status.quarantine, allowed: [] }
@@ -83,11 +82,11 @@ t.test('where most coins are implausible at once the rate is named, and no ALLOW
   }
   t.match(notesWith(4, 3), [/^most coins are not published: KRW-USDT at 14000 /])
   t.notMatch(notesWith(4, 3).join(), /ALLOW|KRW-A/)
-  for (const [gaps, accepted] of [
+  for (const [gaps, samples] of [
     [2, 0],
     [3, 3],
   ] as const) {
-    t.equal(notesWith(gaps, accepted).filter(note => note.includes('ALLOW=')).length, gaps)
-    t.notMatch(notesWith(gaps, accepted).join(), /KRW-USDT/)
+    t.equal(notesWith(gaps, samples).filter(note => note.includes('ALLOW=')).length, gaps)
+    t.notMatch(notesWith(gaps, samples).join(), /KRW-USDT/)
   }
 })

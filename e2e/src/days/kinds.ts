@@ -33,8 +33,6 @@ export interface Kind {
   readonly sparesLive?: boolean
   /** Whether it loses frames, which shows when they are the last before a minute's end. @default false */
   readonly losesFrames?: boolean
-  /** How many minutes after its end it may begin again. @default 0 */
-  readonly rests?: number
   /** Begins it; the returned function ends it, where it doesn't end by itself. */
   begin(parts: DayParts, pick: Pick, forMs: Milliseconds): (() => unknown) | undefined | Promise<void>
 }
@@ -180,15 +178,6 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   'wrong rate': simulated([0.02, 10], pick => {
     return { kind: 'price', exchange: 'upbit', market: 'KRW-USDT', factor: pick.of(Number.NaN, 10, 0.1) }
   }),
-  // A price that two minutes in a row end with is believed.
-  spike: simulated(
-    [0.02, 0.9],
-    pick => {
-      const exchange = pick.exchange()
-      return { kind: 'price', exchange, market: market(exchange, pick.coin('BTC', 'ETH')), factor: 1.25 }
-    },
-    { rests: 1 },
-  ),
   garbage: simulated([0.02, 3], pick => {
     const shape = pick.of('truncated', 'utf8', 'nested', 'noise')
     return { kind: 'garbage', exchange: pick.exchange(), shape, frames: pick.between(1, 200) }

@@ -84,19 +84,16 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
   }
   const until = world.now + minutes * MINUTE_MS - quietMs
   const active = new Set<string>()
-  const resting = new Set<string>()
   let lastEndAt = world.now
   /** The faults since all was well. */
   let episode = { from: world.now, to: world.now, kinds: ['start'] }
   const beginOne = async (name: string): Promise<void> => {
-    const { minutes: range, sparesLive = false, rests = 0, begin } = KINDS[name] as Kind
+    const { minutes: range, sparesLive = false, begin } = KINDS[name] as Kind
     const [least, most] = range.map(Math.log) as [number, number]
     const forMs = Math.ceil(Math.exp(least + draws.next() * (most - least)) * MINUTE_MS)
     // Two of a kind would be another fault: what two answers lack is halted.
-    if (world.now + forMs > until || resting.has(name)) return
+    if (world.now + forMs > until || active.has(name)) return
     active.add(name)
-    resting.add(name)
-    world.after(forMs + rests * MINUTE_MS, () => resting.delete(name))
     episode.kinds.push(name)
     const before = spans.length
     const hit = new Set<string>()

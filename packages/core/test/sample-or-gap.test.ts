@@ -33,7 +33,7 @@ t.test('an impossible price or premium is a gap', async t => {
   t.equal(sampleOrGap('BTC', M, 'live', { ...highest, upbit: leg(10_001.000001) }), 'implausible')
 })
 
-// docs/faults.md, 89
+// docs/faults.md, 20 and 89
 t.test('below -75 % or above +300 % only an allowed pair has a sample, live and from candles', async t => {
   const leg = (price: number): Leg => ({ price, tradedAt: at(-1), tradable: true })
   const decide = (upbitKrw: number, allowed: boolean, source: 'live' | 'candle') => {

@@ -43,11 +43,9 @@ export interface CoinTrouble {
   readonly waitsUntil: Milliseconds
 }
 
-/** A minute that the minute loop has finished: each coin has a sample or a gap, or waits. */
+/** A minute that the minute loop has finished: each coin has a sample or a gap. */
 export interface FinishedMinute {
   readonly minute: EpochMinute
-  /** Coins whose sample waits for the next minute to agree with it. */
-  readonly waiting: readonly string[]
   /** Whether the exchanges' frames show that our clock is wrong. @default false */
   readonly isClockWrong?: boolean
 }
@@ -85,7 +83,7 @@ export class OpenMinutes {
     this.#days = days
     this.#clock = context.clock
     this.#random = context.random
-    this.#finished = { minute: minuteOf(context.clock.now()), waiting: [] }
+    this.#finished = { minute: minuteOf(context.clock.now()) }
   }
 
   /** Known open minutes, counted per coin and minute. */
@@ -124,7 +122,7 @@ export class OpenMinutes {
       const { symbol } = coin.coin
       const now = this.#clock.elapsed()
       if (now < coin.readAt) continue
-      const end = this.#endOf(symbol)
+      const end = this.#end
       const from = coin.reads % READS_OF_ALL === 0 ? oldest : Math.max(oldest, end - RECENT_MINUTES)
       // Set before Redis answers: a minute or a reconnect that is noted meanwhile is newer than the answer.
       coin.readAt = now + READ_EVERY_MS
@@ -187,11 +185,10 @@ export class OpenMinutes {
   }
 
   /** Where backfill's minutes end: the feeds may still sample this minute and later ones. */
-  #endOf(symbol: string): EpochMinute {
+  get #end(): EpochMinute {
     const now = this.#clock.now()
-    const { minute, waiting } = this.#finished
-    const finished = waiting.includes(symbol) ? minute - 1 : minute
-    return Math.min(minuteOf(now - CANDLE_GRACE_MS), Math.max(finished, minuteOf(now - LEFT_TO_FEEDS_MS))) + 1
+    const finished = Math.max(this.#finished.minute, minuteOf(now - LEFT_TO_FEEDS_MS))
+    return Math.min(minuteOf(now - CANDLE_GRACE_MS), finished) + 1
   }
 
   #begin(coin: Coin): OpenCoin {

@@ -3,8 +3,7 @@ import {
   type Gap,
   type LatestTicks,
   type Milliseconds,
-  type SpikeFilter,
-  type SpikeVerdict,
+  type Sample,
   takeSnapshot,
 } from '@kimchi/core'
 import { Histogram } from '@kimchi/runtime'
@@ -21,8 +20,10 @@ const MAX_LATE_MS: Milliseconds = 6_000
 /** When the wall clock steps this far within a minute, ticks or the snapshot have wrong times. */
 const MAX_STEP_MS: Milliseconds = 2_000
 
-export interface MinuteReport extends SpikeVerdict {
+export interface MinuteReport {
   readonly turn: MinuteTurn
+  /** Those that may be stored. */
+  readonly samples: readonly Sample[]
   readonly gaps: readonly Gap[]
 }
 
@@ -30,7 +31,6 @@ export interface MinuteLoopOptions {
   readonly latest: LatestTicks
   /** Has the coins to sample, and picks the samples that may be stored. */
   readonly quarantine: Pick<Quarantine, 'subscribed' | 'judgeMinute'>
-  readonly spikeFilter: SpikeFilter
   readonly queue: Pick<MinuteQueue, 'enqueue'>
   readonly onMinute: (report: MinuteReport) => void
 }
@@ -38,9 +38,7 @@ export interface MinuteLoopOptions {
 /** The loop's status. Counters run since the start. */
 export type MinuteStatus = ReturnType<MinuteLoop['status']>
 
-/**
- * The one loop of an ingester: at each minute turn snapshot → quarantine → spike filter → enqueue.
- */
+/** The one loop of an ingester: at each minute turn snapshot → quarantine → enqueue. */
 export class MinuteLoop {
   readonly #options: MinuteLoopOptions
   readonly #context: Omit<Context, 'random'>
@@ -51,7 +49,7 @@ export class MinuteLoop {
   )
   #last: MinuteReport | undefined
   /** `skipped` are minutes that passed while the process paused, the machine slept or its clock stepped. */
-  readonly #counts = { accepted: 0, dropped: 0, skipped: 0 }
+  readonly #counts = { samples: 0, skipped: 0 }
 
   constructor(options: MinuteLoopOptions, context: Omit<Context, 'random'>) {
     this.#options = options
@@ -80,31 +78,28 @@ export class MinuteLoop {
   }
 
   #sample(turn: MinuteTurn): MinuteReport {
-    const { latest, quarantine, spikeFilter, queue } = this.#options
+    const { latest, quarantine, queue } = this.#options
     const { minute } = turn
     const isLate = turn.lateMs > MAX_LATE_MS || turn.steppedMs > MAX_STEP_MS
     const obstacle = isLate ? 'late' : undefined
-    const { samples, gaps } = takeSnapshot(latest, minute, quarantine.subscribed, obstacle)
-    const verdict = spikeFilter.check(minute, quarantine.judgeMinute(samples))
+    const { samples: taken, gaps } = takeSnapshot(latest, minute, quarantine.subscribed, obstacle)
+    const samples = quarantine.judgeMinute(taken)
     const settled = gaps.filter((gap): gap is SettledMinute => gap.reason === 'halted')
     const isHalt = ({ reason }: Gap) => reason === 'halted' || reason === 'halting'
     const halted = gaps.filter(isHalt).map(({ symbol }) => symbol)
-    if (verdict.accepted.length > 0 || halted.length > 0) {
-      queue.enqueue({ minute, samples: verdict.accepted, settled, halted })
-    }
-    return { turn, gaps, ...verdict }
+    if (samples.length > 0 || halted.length > 0) queue.enqueue({ minute, samples, settled, halted })
+    return { turn, samples, gaps }
   }
 
   #note(report: MinuteReport): void {
-    const { turn, gaps, accepted, dropped } = report
+    const { turn, gaps } = report
     const { minute, lateMs, skipped } = turn
     this.#last = report
-    this.#counts.accepted += accepted.length
-    this.#counts.dropped += dropped.length
+    this.#counts.samples += report.samples.length
     this.#counts.skipped += skipped
     this.#waits.labelled({}).observe(lateMs / 1_000)
     countReasons(gaps, this.#gaps)
-    const samples = accepted.length
+    const samples = report.samples.length
     this.#context.log.info({ minute, samples, gaps: gaps.length, ...countReasons(gaps), lateMs }, 'minute')
   }
 }

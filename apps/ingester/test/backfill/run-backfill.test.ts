@@ -141,20 +141,17 @@ t.test(
 t.test(
   'a minute that the feeds have missed is filled ten seconds after its end, others when they are three minutes old',
   async t => {
-    const { start, clock, reader, writer, isWhole } = await openBench(t, exchanges)
+    const { start, clock, reader, isWhole } = await openBench(t, exchanges)
     const { noteMinute } = start([BTC, ETH])
     await passUntil(clock, 'it is whole', isWhole([BTC]))
     const has = async (symbol: string, minute: number) => {
       return (await reader.readOpenMinutes(symbol, YESTERDAY + minute, YESTERDAY + minute + 1)).length === 0
     }
-    // ETH's sample of the minute waits for the next one, BTC's is a gap.
     clock.step(at(361) + 5_000 - clock.now())
-    noteMinute({ minute: YESTERDAY + 361, waiting: ['ETH'] })
+    noteMinute({ minute: YESTERDAY + 361 })
     await passUntil(clock, 'the gap is filled', () => has('BTC', 361))
     t.ok(clock.now() >= at(361) + 10_000, 'not before its candles are complete')
     t.ok(clock.now() < at(361) + 30_000, `${clock.now() - at(361)} ms after its end`)
-    t.notOk(await has('ETH', 361), 'what may still be stored is left to the feeds')
-    await writer.write({ minute: YESTERDAY + 361, samples: [liveSample('ETH', YESTERDAY + 361)] })
     await passUntil(clock, 'the next minute, which nobody named', () => has('BTC', 362), 1_000)
     t.ok(clock.now() >= at(365) && clock.now() <= at(367), `${clock.now() - at(362)} ms after its end`)
   },

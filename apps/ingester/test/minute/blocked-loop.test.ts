@@ -1,4 +1,4 @@
-import { type Coin, type Exchange, LatestTicks, minuteOf, SpikeFilter } from '@kimchi/core'
+import { type Coin, type Exchange, LatestTicks, minuteOf } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import { createMemoryLog } from '@kimchi/testkit'
 import t from 'tap'
@@ -26,7 +26,6 @@ t.test('an event loop blocked for 500 ms at any second loses no minute', async t
     {
       latest,
       quarantine: { subscribed: [BTC], judgeMinute: samples => samples },
-      spikeFilter: new SpikeFilter(),
       queue: { enqueue: () => {} },
       onMinute: report => reports.push(report),
     },

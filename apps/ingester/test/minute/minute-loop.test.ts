@@ -1,4 +1,4 @@
-import { type Exchange, LatestTicks, MINUTE_MS, minuteOf, SpikeFilter } from '@kimchi/core'
+import { type Exchange, LatestTicks, MINUTE_MS, minuteOf } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import type { SampleBatch } from '@kimchi/store'
 import { createMemoryLog } from '@kimchi/testkit'
@@ -21,7 +21,6 @@ function start(t: Test) {
     {
       latest,
       quarantine: { subscribed: [BTC], judgeMinute: samples => samples },
-      spikeFilter: new SpikeFilter(),
       queue: { enqueue: batch => stored.push(batch) },
       onMinute: report => reports.push(report),
     },

@@ -32,7 +32,7 @@ export function statusWith(changes: object): IngesterStatus {
     catalogue: { coins: 1, missing: [], problem: undefined },
     quarantine: { tracked: 1, quarantined: [], denied: [] },
     feeds: { feeds: [{ ...feed, ...changes }], restBases: [] },
-    minutes: { last: { turn: { minute: minuteOf(NOW) }, gaps: [], accepted: [{}], waiting: [] }, gaps: {} },
+    minutes: { last: { turn: { minute: minuteOf(NOW) }, gaps: [], samples: [{}] }, gaps: {} },
     queue: { waiting: 0, problem: undefined, damaged: [], totals: {} },
     backfill: {
       troubled: [],

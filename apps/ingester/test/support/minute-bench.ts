@@ -1,4 +1,4 @@
-import { type Coin, LatestTicks, type Sample, SpikeFilter } from '@kimchi/core'
+import { type Coin, LatestTicks, type Sample } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import { RestClient } from '@kimchi/feeds'
 import { createSimulator, type SimulatedCoin } from '@kimchi/simulator'
@@ -44,7 +44,6 @@ export async function openMinuteBench(t: Test, { coins = COINS, simulated = SIMU
     {
       latest,
       quarantine: { subscribed: coins, judgeMinute: sampled => sampled },
-      spikeFilter: new SpikeFilter(),
       queue: { enqueue: batch => samples.push(...batch.samples) },
       onMinute: report => reports.push(report),
     },

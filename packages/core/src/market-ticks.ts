@@ -54,7 +54,8 @@ export class MarketTicks {
 
   /** Notes an exchange's answer to a status request. A trade at least 2 s after the request outranks a "no". */
   setTradable(tradable: boolean, askedAt: EpochMs): void {
-    this.haltedAt = tradable || outranks(this.#upToNow.tradedAt, askedAt) ? undefined : askedAt
+    if (tradable) this.haltedAt = undefined
+    else if (!outranks(this.#upToNow.tradedAt, askedAt)) this.haltedAt = askedAt
   }
 
   /** A frame came that can't be read or placed in time: no price received before it is known to be the last. */

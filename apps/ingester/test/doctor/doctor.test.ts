@@ -161,6 +161,22 @@ t.test('a subscription sent again brings no SNAPSHOTs: FAIL', async t => {
   t.match(finding('Upbit, renewal'), { seen: '9 SNAPSHOTs at first, then 0, 0, 0' })
 })
 
+t.test('a subscription sent again brings no SNAPSHOT of one market: FAIL, which names it', async t => {
+  let forget: (() => unknown) | undefined
+  const { of, finding } = await examined(t, {
+    prepare: ({ faults }) => {
+      forget = () => faults.set({ kind: 'silence', exchange: 'upbit', market: 'KRW-ADA' })
+    },
+    record: name => {
+      if (name !== 'upbit-ws') return
+      forget?.()
+      forget = undefined
+    },
+  })
+  t.ok(of('FAIL').includes('Upbit, renewal'))
+  t.match(finding('Upbit, renewal'), { seen: /^9 SNAPSHOTs at first, then 8, 8, 8; not of KRW-ADA$/ })
+})
+
 t.test('a code is refused: FAIL, which names its group, and prices come from nowhere', async t => {
   const { of, finding } = await examined(t, {
     prepare: ({ faults }) => faults.set({ kind: 'reject', exchange: 'upbit', market: 'KRW-ADA' }),

@@ -1,11 +1,13 @@
-import type { Clock, Context, Exchange, Market, Tick, TickSink } from '@kimchi/core'
+import type { Clock, Context, Exchange, Interruption, Market, Tick, TickSink } from '@kimchi/core'
 import type { Connection, OpenSocket } from './connection.ts'
 import { ConnectionLoop } from './connection-loop.ts'
 import { FeedCounters, type FeedState } from './feed-status.ts'
 import { type DataBefore, interruptionAt } from './interruption.ts'
 import type { Decoded, Protocol } from './protocol.ts'
+import { Renewals } from './renewals.ts'
+import { StatusRequests } from './status-requests.ts'
 import { subscribedMarkets } from './subscribed-markets.ts'
-import { type TradingPrices, TradingStatus } from './trading-status.ts'
+import { type Answer, type Asked, type TradingPrices, TradingStatus } from './trading-status.ts'
 
 export type FeedStatus = ReturnType<Feed['status']>
 
@@ -51,7 +53,9 @@ export class Feed {
   readonly #stop = new AbortController()
   readonly #counters: FeedCounters
   readonly #loop: ConnectionLoop
-  readonly #tradingStatus: TradingStatus
+  readonly #status: TradingStatus
+  readonly #statusRequests: StatusRequests
+  readonly #renewals = new Renewals()
   #running: Promise<void> | undefined
   #markets: readonly Market[]
   /** The connection whose data is read. */
@@ -73,13 +77,18 @@ export class Feed {
       { ...options, ...shared, onFrame: (decoded, connection) => this.#receive(decoded, connection) },
       context,
     )
-    const ask = fetchTradingPrices ?? (async () => void this.#reading?.renewSubscription())
-    this.#tradingStatus = new TradingStatus({ exchange: this.#exchange, ...shared, ask, sink }, context)
+    this.#status = new TradingStatus(this.#exchange, sink, context.clock.now())
+    const ask = async (asked: Asked) =>
+      fetchTradingPrices ? { asked, trading: await fetchTradingPrices() } : this.#renew(asked)
+    this.#statusRequests = new StatusRequests(
+      { exchange: this.#exchange, ...shared, ask, status: this.#status, sink },
+      context,
+    )
   }
 
   /** Connects, and stays connected until {@link close}. */
   open(): void {
-    void this.#tradingStatus.run()
+    void this.#statusRequests.run()
     this.#running = this.#loop.run()
   }
 
@@ -102,7 +111,7 @@ export class Feed {
       /** When the last data frame came, on whichever connection. */
       lastDataAt: this.#lastData?.receivedAt,
       /** When we last learnt which markets trade; when the feed was opened, before the first answer. */
-      statusAt: this.#tradingStatus.answeredAt,
+      statusAt: this.#status.answeredAt,
       ...this.#counters,
     }
   }
@@ -122,11 +131,15 @@ export class Feed {
 
   #receive(decoded: Decoded, connection: Connection): void {
     if (decoded.kind === 'tick') this.#receiveTick(decoded.tick, connection)
-    else if (decoded.kind === 'halted')
-      this.#sink.setTradable(this.#exchange, decoded.market, false, this.#clock.now())
+    else if (decoded.kind === 'halted') this.#receiveHalt(decoded.market)
     else if (decoded.kind === 'malformed') this.#miss(decoded)
     // From now on a frame follows each trade.
-    else if (decoded.kind === 'ack') this.#tradingStatus.seed(this.#markets)
+    else if (decoded.kind === 'ack') this.#statusRequests.seed(this.#markets)
+  }
+
+  #receiveHalt(market: Market): void {
+    this.#renewals.hear(market, false, false)
+    this.#sink.setTradable(this.#exchange, market, false, this.#clock.now())
   }
 
   /**
@@ -136,14 +149,18 @@ export class Feed {
   #miss({ reason, market }: Decoded & { readonly kind: 'malformed' }): void {
     const [exchange, now] = [this.#exchange, this.#clock.now()]
     this.#counters.countFailure('malformed', reason)
-    if (market === undefined) this.#sink.interrupted({ exchange, pricesFrom: now, isClockBack: false })
-    else this.#sink.miss(exchange, market, now)
-    this.#tradingStatus.seedNext(market === undefined ? this.#markets : [market])
+    if (market === undefined) this.#interrupt({ pricesFrom: now, isClockBack: false })
+    else {
+      this.#renewals.hear(market, false, undefined)
+      this.#sink.miss(exchange, market, now)
+    }
+    this.#statusRequests.seedNext(market === undefined ? this.#markets : [market])
   }
 
   #receiveTick(tick: Tick, connection: Connection): void {
     if (tick.origin === 'stream') this.#noteData(tick, connection)
-    else this.#tradingStatus.answeredAt = tick.receivedAt
+    else this.#status.answeredAt = tick.receivedAt
+    this.#renewals.hear(tick.market, tick.origin === 'snapshot', tick.tradable)
     this.#sink.record(tick)
   }
 
@@ -159,9 +176,24 @@ export class Feed {
     if (shown === undefined) return
     const { isSilence, isSeedWanted, ...interruption } = shown
     if (isSilence) this.#counters.silences += 1
-    this.#sink.interrupted({ exchange: this.#exchange, ...interruption })
+    this.#interrupt(interruption)
     // A new connection of Upbit begins with snapshots, and one of Binance with seeds.
-    if (isSeedWanted) this.#tradingStatus.seed(this.#markets)
+    if (isSeedWanted) this.#statusRequests.seed(this.#markets)
+  }
+
+  #interrupt(interruption: Omit<Interruption, 'exchange'>): void {
+    this.#renewals.interrupted()
+    this.#sink.interrupted({ exchange: this.#exchange, ...interruption })
+  }
+
+  /** Sends the subscription again; returns the answer to the renewal before, unless frames may have been lost since. */
+  #renew(asked: Asked): Answer | undefined {
+    const isCut = this.#reading?.signal.aborted !== false
+    // No frame has told of a silence that goes on.
+    const now = { receivedAt: asked.at, isLate: false, openedAt: undefined }
+    if (isCut || interruptionAt(now, this.#lastData) !== undefined) this.#renewals.interrupted()
+    this.#reading?.renewSubscription()
+    return this.#renewals.renew(asked, this.#markets)
   }
 
   /** Reads this connection from now on, and closes all others. */

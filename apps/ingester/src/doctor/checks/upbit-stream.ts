@@ -40,7 +40,7 @@ function snapshotsSince(stream: WatchedStream, from: EpochMs): ReadonlySet<Marke
   return new Set(stream.ticks.filter(isSoon).map(({ market }) => market))
 }
 
-/** Sends the subscription again three times: its SNAPSHOTs are how a halt on Upbit is noticed. */
+/** Sends the identical subscription again three times: its SNAPSHOTs are how a halt on Upbit is noticed. */
 export async function checkRenewal({ upbit }: Streams, access: ExchangeAccess): Promise<Verdict> {
   const { clock, signal } = access.context
   const renewals: EpochMs[] = []
@@ -51,13 +51,13 @@ export async function checkRenewal({ upbit }: Streams, access: ExchangeAccess): 
   }
   await clock.wait(SNAPSHOTS_WITHIN_MS, signal)
   if (upbit.connection.signal.aborted) return unknown('the connection ended meanwhile')
-  const [first = 0, ...later] = [upbit.connection.openedAt ?? 0, ...renewals].map(
-    at => snapshotsSince(upbit, at).size,
+  const [first = new Set<Market>(), ...later] = [upbit.connection.openedAt ?? 0, ...renewals].map(at =>
+    snapshotsSince(upbit, at),
   )
-  const seen = `${first} SNAPSHOTs at first, then ${later.join(', ')}`
-  if (first === 0) return unknown(seen)
-  const advice = 'Halts on Upbit are noticed after 60 minutes only. Tell the project.'
-  return later.every(count => count >= first) ? ok(seen) : fail(seen, advice)
+  const seen = `${first.size} SNAPSHOTs at first, then ${later.map(({ size }) => size).join(', ')}`
+  if (first.size === 0) return unknown(seen)
+  const missing = [...first].filter(market => later.some(shown => !shown.has(market)))
+  return missing.length === 0 ? ok(seen) : fail(`${seen}; not of ${someOf(missing)}`, DEGRADED_ADVICE)
 }
 
 /**

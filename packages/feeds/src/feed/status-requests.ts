@@ -1,0 +1,134 @@
+import {
+  type Context,
+  type EpochMs,
+  type Exchange,
+  type Market,
+  MINUTE_MS,
+  type Milliseconds,
+  type TickSink,
+} from '@kimchi/core'
+import { Retry } from '../retry.ts'
+import type { FeedCounters } from './feed-status.ts'
+import { type Answer, type Asked, CONFIRM_AFTER_MS, type TradingStatus } from './trading-status.ts'
+
+/**
+ * How far into each minute an exchange is asked which markets trade: far from the turn of the minute, and late
+ * enough for the next turn to know of a halt that is a minute old. A random part keeps several ingesters apart.
+ */
+const ASKED_FROM_MS: Milliseconds = 30_000
+const SPREAD_MS: Milliseconds = 10_000
+
+/** Requests are at least this far apart, however often a stream breaks off: Binance counts their weight. */
+const SPACING_MS: Milliseconds = 1_000
+
+/** How to ask an exchange, and where its answers go. */
+export interface StatusRequestOptions {
+  readonly exchange: Exchange
+  /** The markets of interest now. */
+  readonly markets: () => readonly Market[]
+  /** Asks; resolves with the answer to this or to the last request, or with undefined where that says nothing. */
+  readonly ask: (asked: Asked) => Promise<Answer | undefined>
+  readonly status: Pick<TradingStatus, 'answeredAt' | 'receive' | 'skip'>
+  readonly sink: Pick<TickSink, 'record'>
+  readonly counters: FeedCounters
+}
+
+/**
+ * Asks an exchange once a minute which markets trade, and at once where current prices are missing. A request
+ * that fails is repeated with backoff.
+ */
+export class StatusRequests {
+  readonly #options: StatusRequestOptions
+  readonly #context: Context
+  /** Markets whose current price is still to be requested. */
+  #unseeded = new Set<Market>()
+  /** Whether one of them is not to wait for the request of the minute. */
+  #isSeedDue = false
+  /** Aborted to end the wait for the next request. AbortSignal.any would leave a dependant on the feed's signal each time. */
+  #idle = new AbortController()
+
+  constructor(options: StatusRequestOptions, context: Context) {
+    this.#options = options
+    this.#context = context
+    context.signal.addEventListener('abort', () => this.#idle.abort(), { once: true })
+  }
+
+  /**
+   * Has the current prices of these markets requested: at once, or when the request under way or the wait after a
+   * failure is over. The answer comes after the frames already sent, so that no trade falls between them.
+   */
+  seed(markets: readonly Market[]): void {
+    this.seedNext(markets)
+    this.#isSeedDue = true
+    this.#idle.abort()
+  }
+
+  /** Has the current prices of these markets taken from the next answer that has them, without a request of their own. */
+  seedNext(markets: readonly Market[]): void {
+    for (const market of markets) this.#unseeded.add(market)
+  }
+
+  /** Asks until the context's signal aborts. Does not reject. */
+  async run(): Promise<void> {
+    const { clock, random, signal } = this.#context
+    const retry = new Retry(this.#context)
+    const offsetMs = ASKED_FROM_MS + Math.floor(SPREAD_MS * random())
+    let lastAsked = Number.NEGATIVE_INFINITY
+    let isInDoubt = false
+    while (!signal.aborted) {
+      this.#idle = new AbortController()
+      const waitMs = isInDoubt ? CONFIRM_AFTER_MS : untilNext(clock.now(), offsetMs)
+      if (retry.failures === 0 && !this.#isSeedDue) await clock.wait(waitMs, this.#idle.signal)
+      const tooSoonMs = lastAsked + SPACING_MS - clock.elapsed()
+      if (retry.failures === 0 && tooSoonMs > 0) await clock.wait(tooSoonMs, signal)
+      if (signal.aborted) return
+      const unseeded = this.#unseeded
+      this.#unseeded = new Set()
+      this.#isSeedDue = false
+      const asked = { at: clock.now(), elapsed: clock.elapsed() }
+      lastAsked = asked.elapsed
+      try {
+        const answer = await this.#options.ask(asked)
+        if (signal.aborted) return
+        isInDoubt = this.#receive(answer, unseeded, asked)
+        retry.reset()
+      } catch (cause) {
+        if (signal.aborted) return
+        for (const market of unseeded) this.#unseeded.add(market)
+        this.#options.counters.countFailure('statusFailures', cause)
+        await retry.wait(cause)
+      }
+    }
+  }
+
+  /** Returns whether another request has to confirm the answer: where it is one to the last request, this one will. */
+  #receive(answer: Answer | undefined, unseeded: ReadonlySet<Market>, asked: Asked): boolean {
+    const { exchange, markets, sink, status } = this.#options
+    if (answer === undefined) {
+      status.skip()
+      return false
+    }
+    const isInDoubt = status.receive(answer, markets())
+    if (answer.asked !== asked) return false
+    const now = this.#context.clock.now()
+    status.answeredAt = now
+    for (const market of markets()) {
+      if (!unseeded.has(market)) continue
+      const price = answer.trading.get(market)
+      if (price === undefined) {
+        this.#unseeded.add(market)
+        continue
+      }
+      const times = { eventAt: now, sentAt: asked.at, receivedAt: now, tradedAt: now }
+      sink.record({ exchange, market, price, ...times, origin: 'seed', tradable: true })
+    }
+    return isInDoubt
+  }
+}
+
+/** Milliseconds to the next instant that lies so far into its minute. */
+function untilNext(now: EpochMs, offsetMs: Milliseconds): Milliseconds {
+  const behind = (now - offsetMs) % MINUTE_MS
+  // A timer may fire a little early.
+  return MINUTE_MS - behind + (behind > MINUTE_MS - 1_000 ? MINUTE_MS : 0)
+}

@@ -1,0 +1,140 @@
+import { LatestTicks, type Market } from '@kimchi/core'
+import { createManualClock } from '@kimchi/core/testing'
+import { passUntil } from '@kimchi/testkit'
+import t, { type Test } from 'tap'
+import { subscribedMarkets } from '../../src/feed/subscribed-markets.ts'
+import { upbitProtocol } from '../../src/upbit.ts'
+import { AT, watchFeed } from '../harness.ts'
+import { scriptExchange, untilRead, upbitTicker } from '../scripted-exchange.ts'
+
+const ALL = subscribedMarkets('upbit', ['KRW-DOT'])
+const OTHERS = ALL.filter(market => market !== 'KRW-DOT')
+const HALF = ['KRW-BTC', 'KRW-ETH', 'KRW-XRP']
+
+/** Upbit, where only BTC trades. The subscription is renewed 35 s into each minute. */
+async function openUpbit(t: Test) {
+  const exchange = await scriptExchange(t)
+  const latest = new LatestTicks()
+  const protocol = { ...upbitProtocol, pingEveryMs: undefined }
+  const options = { protocol, bases: exchange.url, markets: ['KRW-DOT'], sink: latest }
+  const { clock } = watchFeed(t, options, createManualClock(AT))
+  const renewedAt: number[] = []
+  const second = () => (clock.now() - AT) / 1_000
+  const send = async (market: Market, origin: 'REALTIME' | 'SNAPSHOT' = 'REALTIME', changes = {}) => {
+    const frame = { ...JSON.parse(String(upbitTicker(market, 5, clock.now(), origin))), ...changes }
+    exchange.peers.at(-1)?.socket.send(Buffer.from(JSON.stringify(frame)))
+    await untilRead(exchange.peers.at(-1))
+  }
+  /** Lets time pass; each subscription is answered by SNAPSHOTs of these markets. */
+  const pass = async (untilSecond: number, shown: readonly Market[], isSilent = false) => {
+    while (second() < untilSecond) {
+      await clock.advance(1_000)
+      const peer = exchange.peers.at(-1)
+      await untilRead(peer)
+      if (peer && peer.received.length > peer.acknowledged) {
+        peer.acknowledged = peer.received.length
+        renewedAt.push(second())
+        for (const market of shown) await send(market, 'SNAPSHOT')
+      }
+      if (!isSilent) await send('KRW-BTC')
+    }
+  }
+  const cut = async (shown: readonly Market[]) => {
+    const count = exchange.peers.length
+    exchange.peers.at(-1)?.socket.terminate()
+    await passUntil(clock, 'the next connection', () => exchange.peers[count]?.received.length === 1)
+    await pass(Math.ceil(second()), shown)
+  }
+  await passUntil(clock, 'the subscription', () => exchange.peers[0]?.received.length === 1)
+  return { clock, pass, send, cut, renewedAt, halted: () => [...latest.status('upbit').halted].sort() }
+}
+
+// docs/faults.md, 39
+t.test('a market of which two renewals bring no SNAPSHOT is halted, until a frame of it comes', async t => {
+  const { pass, send, renewedAt, halted } = await openUpbit(t)
+  await pass(30, ALL)
+  await pass(154, OTHERS)
+  t.strictSame(halted(), [], 'the second renewal has not answered yet')
+  await pass(156, OTHERS)
+  t.strictSame(halted(), ['KRW-DOT'])
+  t.strictSame(renewedAt, [1, 35, 95, 155], 'no renewal more for it')
+  await pass(400, OTHERS)
+  t.strictSame(halted(), ['KRW-DOT'])
+  await send('KRW-DOT')
+  t.strictSame(halted(), [])
+  await pass(514, OTHERS)
+  t.strictSame(halted(), [], 'it has traded since the first renewal that lacks it')
+  await pass(576, OTHERS)
+  t.strictSame(halted(), ['KRW-DOT'])
+  await pass(636, ALL)
+  t.strictSame(halted(), [], 'a SNAPSHOT is a frame, too')
+})
+
+t.test('a market stays that rests, that one renewal lacks, or that has traded since', async t => {
+  const { pass, send, halted } = await openUpbit(t)
+  for (let minute = 0; minute < 10; minute++) {
+    await pass(minute * 60 + 50, minute % 2 === 0 ? OTHERS : ALL)
+    t.strictSame(halted(), [])
+  }
+  await pass(636, OTHERS)
+  await send('KRW-DOT')
+  await pass(756, OTHERS)
+  t.strictSame(halted(), [], 'a trade after the first of two renewals')
+  await pass(816, OTHERS)
+  t.strictSame(halted(), ['KRW-DOT'])
+})
+
+// docs/exchanges.md, Unconfirmed
+t.test('a renewal that brings SNAPSHOTs of fewer than half of the markets says nothing', async t => {
+  const { pass, halted } = await openUpbit(t)
+  await pass(30, ALL)
+  await pass(330, [])
+  t.strictSame(halted(), [], 'none')
+  await pass(630, HALF.slice(1))
+  t.strictSame(halted(), [], 'a third of them, beside one that trades')
+  await pass(870, HALF)
+  t.strictSame(halted(), ['KRW-DOT', 'KRW-SOL', 'KRW-USDT'], 'half of them')
+})
+
+for (const what of ['a cut', 'a silence'] as const) {
+  t.test(`${what} before the next renewal, and what lacked a market says nothing`, async t => {
+    const { pass, cut, halted } = await openUpbit(t)
+    await pass(30, ALL)
+    await pass(142, OTHERS)
+    if (what === 'a cut') await cut(OTHERS)
+    else await pass(146, OTHERS, true)
+    await pass(216, OTHERS)
+    t.strictSame(halted(), [], 'after a silence a second renewal comes too soon')
+    await pass(276, OTHERS)
+    t.strictSame(halted(), ['KRW-DOT'], 'two that follow do, 15 s apart')
+  })
+
+  t.test(`${what} that no frame has told of when the next renewal is sent`, async t => {
+    const { pass, cut, halted } = await openUpbit(t)
+    await pass(30, ALL)
+    await pass(150, OTHERS)
+    if (what === 'a silence') await pass(158, OTHERS, true)
+    else {
+      await pass(154, OTHERS)
+      await cut(OTHERS)
+    }
+    await pass(170, OTHERS)
+    t.strictSame(halted(), [])
+  })
+}
+
+t.test('what a frame says of its market stands', async t => {
+  const { pass, send, halted } = await openUpbit(t)
+  await pass(70, ALL)
+  await send('KRW-DOT')
+  await send('KRW-DOT', 'SNAPSHOT', { market_state: 'PREVIEW' })
+  t.strictSame(halted(), ['KRW-DOT'], 'at once')
+  const seen = new Set<string>()
+  for (let second = 71; second < 400; second++) {
+    await pass(second, OTHERS)
+    seen.add(halted().join())
+  }
+  t.strictSame([...seen], ['KRW-DOT'])
+  await send('KRW-DOT', 'SNAPSHOT')
+  t.strictSame(halted(), [], 'at once')
+})

@@ -21,6 +21,7 @@ const THIRD_PARTIES = {
   ioredis: ['^packages/store/src/redis/', '^packages/testkit/src/redis\\.ts$'],
   'lightweight-charts': ['^apps/page/src/coin/draw-chart\\.ts$'],
   msgpackr: ['^packages/store/src/codec\\.ts$'],
+  'p-limit': ['^apps/api/src/documents/queue\\.ts$'],
   pino: ['^packages/runtime/src/logger\\.ts$'],
   'playwright-core': ['^packages/testkit/src/chromium\\.ts$'],
   'prom-client': ['^packages/runtime/src/metrics-registry\\.ts$'],

@@ -71,7 +71,12 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
         for (const symbol of COINS) openSpan('halt', symbol, world.now - MINUTE_MS)
       },
       lackingCandles: () => openSpan('hole', 'binance', world.now - MINUTE_MS),
-      unseen: exchange => openSpan('loss', market(exchange, pick.coin(...COINS.slice(1, 4))), world.now),
+      unseen: exchange => {
+        const coin = pick.coin(...COINS.slice(1, 4))
+        // A market of which two renewals bring nothing doesn't trade, for all that Upbit says.
+        if (exchange === 'upbit') openSpan('halt', coin, world.now)
+        return openSpan('loss', market(exchange, coin), world.now)
+      },
       exchange: () => pick.of('upbit', 'binance'),
       ingester: () => {
         const ingester = draws.of(ingesters)

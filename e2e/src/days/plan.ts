@@ -11,11 +11,8 @@ const WHOLE_WITHIN = 5
 /** A ban may state ten minutes, and we wait as long for a block, after its end too. */
 const WHOLE_WITHIN_OF_BAN = 15
 
-/**
- * The lists are read once an hour, and a pair that nobody has published is believed after half an hour:
- * docs/coins.md#3-the-quarantine.
- */
-const TRACKED_WITHIN_MS = 120 * MINUTE_MS
+/** The lists are read once an hour, and a pair that nobody has published is compared in the next minute. */
+const TRACKED_WITHIN_MS = 70 * MINUTE_MS
 
 /** A halted coin is back within 150 s of trading again, and its minutes without a known trade are settled. */
 const BACK_WITHIN_MS = 4 * MINUTE_MS
@@ -155,7 +152,7 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
   }
   const isRelisted = (symbol: string, at: EpochMs) =>
     relistings.some(({ of, to }) => of === symbol && at <= to && world.now < to)
-  // Whatever keeps a new pair from half an hour of premiums in a row, or an ingester from the lists, begins that again.
+  // What keeps an ingester from the lists, or a new pair from a premium, begins that again.
   const isNew = (symbol: string) =>
     parts.isAll && !parts.hasListed(symbol) && (active.size > 0 || world.now < lastEndAt + TRACKED_WITHIN_MS)
   return {

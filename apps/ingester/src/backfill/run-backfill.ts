@@ -6,11 +6,10 @@ import {
   isWorthALine,
   type Milliseconds,
   messageOf,
-  type Sample,
 } from '@kimchi/core'
 import { type RestClient, Retry } from '@kimchi/feeds'
-import type { SampleReader, SampleWriter, SettledMinute } from '@kimchi/store'
-import type { Quarantine } from '../coins/quarantine.ts'
+import type { SampleReader, SampleWriter } from '@kimchi/store'
+import { pairOf, type Quarantine } from '../coins/quarantine.ts'
 import { CandleBlockCache } from './candle-block-cache.ts'
 import { CandleRequests } from './candle-requests.ts'
 import { type CoinMinutes, type Decided, decideWindow, fetchLimit } from './decide-minutes.ts'
@@ -27,11 +26,8 @@ export const COINS_AT_ONCE = 16
 const IDLE_MS: Milliseconds = 1_000
 
 export interface BackfillOptions {
-  /**
-   * The coins to fill. Of untested coins backfill decides only the newest minute, by which the quarantine
-   * compares them with the market.
-   */
-  readonly quarantine: Pick<Quarantine, 'tracked' | 'untested' | 'judgeMinute'>
+  /** Has the coins to fill. */
+  readonly quarantine: Pick<Quarantine, 'tracked'>
   /** Whole UTC days before today that are filled. */
   readonly days: number
   readonly rest: Pick<RestClient, 'fetchCandles'>
@@ -62,8 +58,6 @@ export class Backfill {
   #problem: string | undefined
   /** Whether the exchanges' frames show that our clock is wrong. */
   #isClockWrong = false
-  /** The minute of which untested coins were sampled last. */
-  #sampledAt: EpochMinute | undefined
   #drift: Drift | undefined
   /** The hour, since the epoch, in which the drift was measured last. */
   #driftHour = 0
@@ -127,9 +121,8 @@ export class Backfill {
    */
   async #round(): Promise<boolean> {
     if (this.#isClockWrong) return false
-    const { tracked, untested } = this.#options.quarantine
+    const { tracked } = this.#options.quarantine
     this.#openMinutes.follow(tracked)
-    await this.#sampleUntested(untested)
     await this.#openMinutes.read()
     const due = this.#openMinutes.next(COINS_AT_ONCE)
     // What all coins need is no trouble of one of them.
@@ -153,21 +146,6 @@ export class Backfill {
     return this.#openMinutes.readAgain(window)
   }
 
-  /** Decides the newest minute of all untested coins, which the quarantine compares with each other. */
-  async #sampleUntested(untested: readonly Coin[]): Promise<void> {
-    if (untested.length === 0) return
-    const minute = await this.#blocks.newestMinute()
-    if (minute === this.#sampledAt) return
-    const samples: Sample[] = []
-    for (let at = 0; at < untested.length; at += COINS_AT_ONCE) {
-      const some = untested.slice(at, at + COINS_AT_ONCE)
-      const decided = await Promise.all(some.map(coin => this.#decide({ coin, minutes: [minute] })))
-      samples.push(...decided.flatMap(each => each?.samples ?? []))
-    }
-    await this.#store(samples, [])
-    this.#sampledAt = minute
-  }
-
   async #measureDrift(tracked: readonly Coin[]): Promise<void> {
     const now = this.#context.clock.now()
     const hour = Math.floor(now / HOUR_MS)
@@ -183,7 +161,16 @@ export class Backfill {
   async #fill(window: CoinMinutes, minutes: readonly EpochMinute[]): Promise<void> {
     const decided = await this.#decide({ ...window, minutes })
     if (decided === undefined) return
-    await this.#store(decided.samples, decided.settled)
+    const { quarantine, writer } = this.#options
+    const { samples, settled } = decided
+    const newest = Math.max(samples.at(-1)?.minute ?? 0, settled.at(-1)?.minute ?? 0)
+    const isTracked = quarantine.tracked.some(coin => pairOf(coin) === pairOf(window.coin))
+    if (newest > 0 && isTracked) {
+      const result = await writer.write({ minute: newest, samples, settled })
+      this.#counts.stored += result.stored + result.duplicates
+      this.#counts.settled += result.settled
+      this.#counts.refused += result.refused.length
+    }
     this.#openMinutes.finish(window)
   }
 
@@ -202,18 +189,5 @@ export class Backfill {
       }
       return undefined
     }
-  }
-
-  async #store(samples: readonly Sample[], settled: readonly SettledMinute[]): Promise<void> {
-    const { quarantine, writer } = this.#options
-    const publishable = quarantine.judgeMinute(samples)
-    const tracked = new Set(quarantine.tracked.map(({ symbol }) => symbol))
-    const gaps = settled.filter(({ symbol }) => tracked.has(symbol))
-    const minute = Math.max(publishable.at(-1)?.minute ?? 0, gaps.at(-1)?.minute ?? 0)
-    if (minute === 0) return
-    const result = await writer.write({ minute, samples: publishable, settled: gaps })
-    this.#counts.stored += result.stored + result.duplicates
-    this.#counts.settled += result.settled
-    this.#counts.refused += result.refused.length
   }
 }

@@ -17,7 +17,7 @@ import {
   type WantedCoins,
 } from '@kimchi/feeds'
 import type { KnownCoin } from '@kimchi/store'
-import type { CatalogueNow, ReleaseRule } from './quarantine.ts'
+import type { CatalogueNow } from './quarantine.ts'
 
 /**
  * This many coins, or a quarter of them, whichever is more, may leave at once; more means a broken list, not a
@@ -110,11 +110,7 @@ export class CatalogueRefresh {
     this.#coins = matchAgain(this.#options.wanted, tracked)
     if (this.#coins.length === 0) return
     this.#status = { ...this.#status, coins: this.#coins.length }
-    this.#options.onCatalogue({
-      coins: this.#coins,
-      published: published.filter(isRemembered),
-      releaseNew: 'after-30-minutes',
-    })
+    this.#options.onCatalogue({ coins: this.#coins, published: published.filter(isRemembered) })
   }
 
   async #refresh(): Promise<void> {
@@ -124,7 +120,7 @@ export class CatalogueRefresh {
     const published = known ?? []
     const tracked = published.filter(({ order }) => order !== undefined)
     const isFirst = this.#listings === undefined
-    // Without the published coins a restart could not be told from a first start.
+    // What was published needs no comparison with the market, which may be far off it by now.
     if (isFirst && wanted === 'all' && known === undefined)
       throw new KimchiError('KIMCHI_ERR_NOT_READY', 'Redis has not said yet which coins were published')
     if (isFirst && this.#coins.length === 0) this.#start(tracked, published)
@@ -137,8 +133,7 @@ export class CatalogueRefresh {
     this.#checkLosses(matched)
     this.#accept(matched)
     this.#listings = next
-    const releaseNew = isFirst ? releaseAtStart(wanted, matched.coins, tracked) : 'after-30-minutes'
-    onCatalogue({ coins: matched.coins, published: published.filter(isRemembered), releaseNew })
+    onCatalogue({ coins: matched.coins, published: published.filter(isRemembered) })
   }
 
   /** @throws KimchiError `KIMCHI_ERR_CATALOGUE` when many coins are gone, or one that the lists before had */
@@ -193,14 +188,4 @@ function refuseUnknown(wanted: WantedCoins, listings: Listings, published: reado
   if (leftOut.length === 0) return
   const problems = leftOut.map(({ symbol, reason }) => `${symbol} cannot be tracked: ${reason}`)
   throw new KimchiError('KIMCHI_ERR_UNKNOWN_SYMBOL', `COINS: ${problems.join('; ')}`)
-}
-
-/**
- * The rule for new pairs at a start. One match releases them on a first start, where fewer than half of the coins are
- * known, and where COINS names the coins.
- */
-function releaseAtStart(wanted: WantedCoins, coins: readonly Coin[], tracked: readonly Coin[]): ReleaseRule {
-  const symbols = new Set(tracked.map(({ symbol }) => symbol))
-  const known = coins.filter(({ symbol }) => symbols.has(symbol)).length
-  return wanted !== 'all' || known * 2 < coins.length ? 'if-first-matches' : 'after-30-minutes'
 }

@@ -49,7 +49,7 @@ t.test('each closed block is fetched once, for more coins than are filled at onc
   }
   const backfill = new Backfill(
     {
-      quarantine: { tracked: COINS, untested: [], judgeMinute: samples => samples },
+      quarantine: { tracked: COINS },
       days: DAYS,
       reader,
       writer,

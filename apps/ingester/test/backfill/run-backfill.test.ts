@@ -156,32 +156,3 @@ t.test(
     t.ok(clock.now() >= at(365) && clock.now() <= at(367), `${clock.now() - at(362)} ms after its end`)
   },
 )
-
-t.test('coins of a first start are compared before anything of them is stored', async t => {
-  const { start, clock, reader, writer } = await openBench(t, exchanges)
-  await writer.verify()
-  const untested: readonly Coin[] = [BTC, ETH, KNC]
-  const tracked: Coin[] = []
-  const compared: string[][] = []
-  start([], {
-    quarantine: {
-      get tracked() {
-        return tracked
-      },
-      get untested() {
-        return untested.filter(coin => !tracked.includes(coin))
-      },
-      judgeMinute: samples => {
-        if (tracked.length > 0) return samples
-        compared.push(samples.map(({ symbol }) => symbol).sort())
-        tracked.push(BTC, ETH)
-        return samples.filter(({ symbol }) => symbol !== 'KNC')
-      },
-    },
-  })
-  await passUntil(clock, 'those that passed are filled', async () => {
-    return (await reader.readOpenMinutes('ETH', YESTERDAY, YESTERDAY + 361)).length === 0
-  })
-  t.match(compared, [['BTC', 'ETH']], 'all whose candle is there, together')
-  t.equal((await reader.readSamples('KNC', YESTERDAY, YESTERDAY + 361)).entries.length, 0)
-})

@@ -122,7 +122,7 @@ export async function openBench(
     const fetchCandles: FetchCandles = request => Promise.race([asked(request), ended])
     const backfill = new Backfill(
       {
-        quarantine: { tracked: coins, untested: [], judgeMinute: samples => samples },
+        quarantine: { tracked: coins },
         days: 0,
         reader,
         writer,

@@ -2,6 +2,7 @@ import type { Client } from '@kimchi/client'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Alerts } from './alerts/alert.ts'
 import { useFiring } from './alerts/use-firing.ts'
+import type { BankRate } from './bank/bank-rate.ts'
 import { LazyCoin } from './coin/lazy-coin.tsx'
 import { Footer } from './footer.tsx'
 import { Header } from './header.tsx'
@@ -11,11 +12,12 @@ import { Notices } from './notices.tsx'
 import { useObserved } from './observe.ts'
 import { Overview } from './overview.tsx'
 import { routeOf } from './route.ts'
+import { StatusBar } from './status-bar.tsx'
 import { keep, useKept } from './storage.ts'
 import type { Language } from './text/format.ts'
 import { loadWords, type Words } from './text/language.ts'
 import { titleOf } from './title.ts'
-import { type Theme, ViewContext } from './view.ts'
+import { ViewContext } from './view.ts'
 
 /** The whole page. @param words those of the visitor's language */
 export function App({ client, words: first }: { client: Client; words: Words }) {
@@ -25,10 +27,10 @@ export function App({ client, words: first }: { client: Client; words: Words }) 
     keep('language', next)
     setWords(await loadWords(next))
   }
-  const theme = useKept<Theme>('theme', 'auto')
   const alerts = useKept<Alerts>('bands', {})
+  const bank = useKept<BankRate | undefined>('bank', undefined)
   const isVisible = useObserved(document, 'visibilitychange', () => document.visibilityState === 'visible')
-  const live = useLive(client, isVisible || Object.keys(alerts[0]).length > 0)
+  const live = useLive(client)
   const { list, error, isAnswered } = live
   // Here, so that the text survives a visit to a coin.
   const search = useState('')
@@ -38,20 +40,19 @@ export function App({ client, words: first }: { client: Client; words: Words }) 
   const current = useCurrentRows(list, now)
   const isSimulated = list?.note?.startsWith('SIMULATED') ?? false
   const minute = isVisible && isAnswered && !error ? list?.updated_at : undefined
-  const view = { ...words, client, alerts, theme, search, isSimulated, current, isAnswered, minute, now }
+  const view = { ...words, client, alerts, bank, search, isSimulated, current, isAnswered, minute, now }
   const firing = useFiring(view)
   const title = titleOf(current, symbol, firing, t, f)
   useEffect(() => {
     document.documentElement.lang = language
-    document.documentElement.dataset.theme = theme[0]
     document.title = title
-  }, [language, theme[0], title])
+  }, [language, title])
   const main = useFocusOnMove(symbol)
   return (
     <ViewContext.Provider value={view}>
       <Header onLanguage={setLanguage} />
       <main ref={main} tabIndex={-1}>
-        <Notices {...live} firing={firing} />
+        <Notices firing={firing} />
         {symbol !== undefined ? (
           <LazyCoin
             key={symbol}
@@ -67,6 +68,7 @@ export function App({ client, words: first }: { client: Client; words: Words }) 
         ) : (
           <Overview {...live} />
         )}
+        <StatusBar {...live} />
       </main>
       <Footer />
     </ViewContext.Provider>

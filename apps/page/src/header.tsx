@@ -1,14 +1,8 @@
 import type { Language } from './text/format.ts'
-import { fill } from './text/language.ts'
-import { type Theme, useView } from './view.ts'
-
-const NEXT: Readonly<Record<Theme, Theme>> = { auto: 'light', light: 'dark', dark: 'auto' }
-const SIGNS: Readonly<Record<Theme, string>> = { auto: '◐', light: '○', dark: '●' }
+import { useView } from './view.ts'
 
 export function Header({ onLanguage }: { onLanguage: (language: Language) => void }) {
-  const { t, language, theme } = useView()
-  const [chosen, choose] = theme
-  const colours = fill(t.theme, { auto: t.themeAuto, light: t.themeLight, dark: t.themeDark }[chosen])
+  const { t, language } = useView()
   const other = language === 'ko' ? 'en' : 'ko'
   return (
     <header class="top">
@@ -22,9 +16,6 @@ export function Header({ onLanguage }: { onLanguage: (language: Language) => voi
       <div class="switches">
         <button type="button" lang={other} onClick={() => onLanguage(other)}>
           {other === 'ko' ? '한국어' : 'English'}
-        </button>
-        <button type="button" aria-label={colours} title={colours} onClick={() => choose(NEXT[chosen])}>
-          <span aria-hidden="true">{SIGNS[chosen]}</span>
         </button>
       </div>
     </header>

@@ -11,11 +11,13 @@ export function Overview({ list, error }: Live) {
       <h1 class="unseen">{t.title}</h1>
       {list ? (
         <>
-          {list.count > 0 && <SummaryView list={list} />}
+          {list.count > 0 && <SummaryView />}
           <CoinTable list={list} />
         </>
       ) : error?.code === 'not_ready' ? (
-        <p class="empty">{t.notReady}</p>
+        <p class="empty">
+          {t.notReady} {t.retrying}
+        </p>
       ) : (
         !error && <p class="empty">{t.loading}</p>
       )}

@@ -13,8 +13,10 @@ export function titleOf(
   f: Formats,
 ): string {
   const percent = (value: number) => `${f.signed(value)}%`
-  if (alert) return `🔔 ${targetName(alert.target, t)} ${percent(alert.premium_pct)} · ${t.title}`
+  if (alert) return `🔔 ${targetName(alert.target, t)} ${percent(alert.premium_pct)} · ${t.title} (USDT)`
   const row = current.find(coin => coin.symbol === symbol)
   const value = symbol ? row?.premium_pct : summarise(current)?.median
-  return [value !== undefined && percent(value), symbol, t.title].filter(Boolean).join(symbol ? ' · ' : ' ')
+  return [value !== undefined && percent(value), symbol, `${t.title} (USDT)`]
+    .filter(Boolean)
+    .join(symbol ? ' · ' : ' ')
 }

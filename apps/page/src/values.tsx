@@ -95,14 +95,12 @@ interface FigureProps {
   readonly value: ComponentChildren
   /** Beside the name. */
   readonly note?: ComponentChildren
-  /** Beside the value. */
-  readonly asOf?: string
   /** Below the value. */
   readonly hint?: string
 }
 
 /** A named value in a description list. */
-export function Figure({ name, value, note, asOf, hint }: FigureProps) {
+export function Figure({ name, value, note, hint }: FigureProps) {
   return (
     <div>
       <dt>
@@ -111,7 +109,6 @@ export function Figure({ name, value, note, asOf, hint }: FigureProps) {
       </dt>
       <dd>
         {value}
-        {asOf && <span class="note"> {asOf}</span>}
         {hint && <span class="hint">{hint}</span>}
       </dd>
     </div>

@@ -2,17 +2,15 @@ import type { Client, CoinPremium } from '@kimchi/client'
 import { createContext } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
 import type { Alerts } from './alerts/alert.ts'
+import type { BankRate } from './bank/bank-rate.ts'
 import type { Kept } from './storage.ts'
 import type { Words } from './text/language.ts'
-
-/** The system's colours, or one of the two. */
-export type Theme = 'auto' | 'light' | 'dark'
 
 /** What every part of the page is drawn with. */
 export interface View extends Words {
   readonly client: Client
   readonly alerts: Kept<Alerts>
-  readonly theme: Kept<Theme>
+  readonly bank: Kept<BankRate | undefined>
   readonly search: Kept<string>
   readonly isSimulated: boolean
   /** The rows that may stand as the present. */

@@ -7,7 +7,7 @@ import { openForgetful, PAGES_AT_A_TIME, show } from './views.ts'
 
 /** The schemes in which each width is checked: what shows at the middle one shows at another, too. */
 const SCREENS = [
-  { width: 360, schemes: ['light'] },
+  { width: 320, schemes: ['light'] },
   { width: 768, schemes: [] },
   { width: 1200, schemes: ['dark', 'light'] },
 ] as const
@@ -38,6 +38,17 @@ const LIST: View = {
   shows: 'tr.stale',
   act: page => page.locator('.alert > button').click(),
 }
+const BANK: View = {
+  name: 'list with a bank’s rate and the form that has refused another',
+  shows: '.coins tbody tr',
+  act: async page => {
+    for (const text of ['1,380', 'no rate']) {
+      await page.locator('.bank > button').click()
+      await page.locator('.bank input').fill(text)
+      await page.locator('.bank [type=submit]').click()
+    }
+  },
+}
 const COIN: View = { name: 'coin', hash: '#/BTC', shows: '.days tbody tr:nth-child(30):last-child' }
 const OTHERS: readonly View[] = [
   { name: 'unknown coin', hash: '#/NOPE', shows: '[role=alert]' },
@@ -60,9 +71,9 @@ export async function accessibility(t: Test, browser: Browser, base: string): Pr
     })
   t.jobs = PAGES_AT_A_TIME
   await Promise.all([
-    checkAll('in English', 'en-US', [LIST, COIN, ...OTHERS], 'all'),
+    checkAll('in English', 'en-US', [LIST, BANK, COIN, ...OTHERS], 'all'),
     // Words and the colours of up and down are all that differs.
-    checkAll('in Korean', 'ko-KR', [LIST, COIN], 'colours'),
+    checkAll('in Korean', 'ko-KR', [LIST, BANK, COIN], 'colours'),
     checkAll('documents', 'en-US', DOCUMENTS, 'all'),
   ])
 }

@@ -3,7 +3,7 @@ import { eventually } from '@kimchi/testkit'
 import type { Browser, Page } from '@kimchi/testkit/chromium'
 import type { Test } from 'tap'
 import { type Answers, goodAnswers, liveListOf, minuteAt } from './answers.ts'
-import { type Open, openerOf, PAGES_AT_A_TIME } from './views.ts'
+import { addressWith, type Open, openerOf, PAGES_AT_A_TIME } from './views.ts'
 import { installClock, look } from './visit.ts'
 
 const ROWS = '.coins tbody tr'
@@ -23,10 +23,13 @@ export async function behaviours(t: Test, browser: Browser, base: string): Promi
     // docs/faults.md, 75
     test('a coin that was opened too early is shown as soon as its history is there', early),
     test('an alert is in the title and a notification, also while the page is hidden', alerts),
+    test('an alert is told once, until the premium has clearly been back beyond its bound', alertsOnce),
+    test('another tab has the same alerts, and knows what has been told', twoTabs),
+    test('a bank’s rate adds a column to the list, and changes nothing else', bankRate),
     test('a phone whose notifications can only throw is offered the title', phoneAlert),
     test('while an age grows, the table is not drawn again', growingAge),
     test('on a slow phone little moves while the page is loaded, on a first and a second visit', shifts),
-    test('asks once a minute while it is seen, never while hidden, once on return', minutes),
+    test('asks once a minute, hidden or not, and at once when a device wakes', minutes),
   ])
 }
 
@@ -55,11 +58,6 @@ async function lastingList(t: Test, open: Open) {
   t.strictSame(await sorted(), ['Coin↑ ascending'])
   await favourite.click()
   await search.fill('')
-  await page.getByRole('button', { name: 'Favourites first' }).click()
-  await page.getByRole('button', { name: 'Discounts' }).click()
-  t.strictSame(await symbols(page), ['SOL', 'TRX'])
-  await page.getByRole('button', { name: 'Discounts' }).click()
-  t.strictSame((await symbols(page)).slice(0, 3), ['BTC', 'ADA', 'AVAX'], 'favourites first, each sorted')
   await page.getByRole('button', { name: 'Favourites', exact: true }).click()
   await page.reload()
   await page.waitForSelector(ROWS)
@@ -68,6 +66,13 @@ async function lastingList(t: Test, open: Open) {
   await search.fill('eth')
   t.strictSame(await symbols(page), [], 'searched among favourites alone')
   await search.fill('')
+  await page.getByRole('button', { name: 'Favourites', exact: true }).click()
+  await page.getByRole('button', { name: 'Coin', exact: true }).click()
+  t.strictSame(await sorted(), ['Coin↓ descending'])
+  await page.getByRole('button', { name: 'Coin', exact: true }).click()
+  t.strictSame(await sorted(), [], 'a third click gives the list’s own order back')
+  t.strictSame((await symbols(page)).slice(0, 3), ['BTC', 'ETH', 'XRP'])
+  await page.getByRole('button', { name: 'Favourites', exact: true }).click()
   await favourite.click()
   t.match(await page.locator('.empty').textContent(), 'No favourites yet')
 }
@@ -80,12 +85,12 @@ async function languages(t: Test, open: Open) {
       ['--up', '--down'].map(name => getComputedStyle(document.documentElement).getPropertyValue(name)),
     )
   await page.waitForSelector('.coins tbody tr')
-  t.equal(await heading(), '김프↕')
+  t.equal(await heading(), '김프(USDT 기준)↕', 'the basis stands at the number')
   t.match(await page.locator('footer').textContent(), /USDT 기준.*KST.*한국 시각 오전 9시\(UTC 0시\)/)
   const korean = await colours()
   await page.getByRole('button', { name: 'English' }).click()
   await page.waitForSelector('html[lang=en]')
-  t.equal(await heading(), 'Premium↕')
+  t.equal(await heading(), 'Premium (USDT)↕')
   t.match(await page.locator('footer').textContent(), /USDT basis.*UTC/)
   const english = await colours()
   t.equal(korean[0], english[1], 'red is up in Korean, down in English')
@@ -94,7 +99,7 @@ async function languages(t: Test, open: Open) {
   await page.waitForSelector('.coins tbody tr')
   t.strictSame(
     await page.evaluate(() => [document.documentElement.lang, document.title.replace(/^\S+ /, '')]),
-    ['en', 'Kimchi premium'],
+    ['en', 'Kimchi premium (USDT)'],
     'a choice stays',
   )
 }
@@ -103,7 +108,7 @@ async function firstSeconds(t: Test, open: Open) {
   const good = goodAnswers()
   const answers: Answers = { ...good, list: 'not_ready' }
   const { page } = await open(t, answers, { prepare: installClock })
-  await page.getByText('The API has no prices yet.').waitFor()
+  await page.getByText('The API has no prices yet. Retrying automatically.').waitFor()
   t.equal(await page.locator('.trouble').count(), 0, 'nothing has failed')
   answers.list = good.list
   await page.clock.runFor(7_000)
@@ -168,10 +173,129 @@ async function alerts(t: Test, open: Open) {
   await page.clock.runFor(76_000)
   t.ok(asked.length > before, 'the page goes on asking while it is hidden')
   await page.waitForFunction(() => document.title.startsWith('🔔 BTC +2.50%'))
-  t.strictSame(await page.evaluate('window.notified'), ['BTC +2.50% (2% or above)'])
+  t.strictSame(await page.evaluate('window.notified'), ['BTC +2.50% (USDT, 2% or above)'])
   await page.reload()
   await page.waitForSelector('.firing')
   t.match(await page.locator('.firing').textContent(), 'BTC +2.50%', 'the device remembers it')
+  await page.getByRole('link', { name: 'All coins' }).click()
+  await opener.click()
+  t.match(await form.locator('li').allTextContents(), [/^BTC ≥ 2% ≤ -1%/], 'and the list has them all')
+  await page.getByRole('button', { name: 'BTC: Remove' }).click()
+  await page.waitForSelector('.firing', { state: 'detached' })
+  t.equal(await form.locator('li').count(), 0)
+}
+
+/** As {@link SERVICE}, with BTC's premiums in turn, one a minute; null: its row is a minute old. */
+const premiumsOf = (premiums: readonly (number | null)[]) => `
+  ${SERVICE}
+  const premiums = ${JSON.stringify(premiums)}
+  const answer = window.fetch
+  window.fetch = async url => {
+    const live = await (await answer(url)).json()
+    const minute = Date.parse(live.updated_at + 'Z') / 60_000
+    const premium = premiums[minute % premiums.length]
+    for (const coin of live.data ?? []) {
+      if (coin.symbol !== 'BTC') continue
+      if (premium === null) coin.snapshot_at = new Date((minute - 1) * 60_000).toISOString().slice(0, 19)
+      else coin.premium_pct = premium
+    }
+    return Response.json(live)
+  }
+  const told = () => JSON.parse(sessionStorage.getItem('told') ?? '[]')
+  window.Notification = class {
+    static permission = 'granted'
+    constructor(title, { tag }) { sessionStorage.setItem('told', JSON.stringify([...told(), [title, tag]])) }
+  }
+`
+
+async function alertsOnce(t: Test, open: Open) {
+  const start = Date.UTC(2026, 10, 21, 13, 5, 20)
+  const tell = async (premiums: readonly (number | null)[]) => {
+    const { page } = await open(t, goodAnswers(), {
+      prepare: async page => {
+        await installClock(page, start)
+        await page.addInitScript(premiumsOf(premiums))
+        await page.addInitScript(`localStorage.setItem('kimchi.bands', '{"BTC":{"above":2,"below":-1}}')`)
+      },
+    })
+    const told = () => page.evaluate<string[][]>(`JSON.parse(sessionStorage.getItem('told') ?? '[]')`)
+    await page.waitForSelector(ROWS)
+    await page.clock.runFor(21 * 60_000)
+    return { page, told }
+  }
+  const around = await tell([2.01, 1.99])
+  t.strictSame(await around.told(), [['BTC +2.01% (USDT, 2% or above)', 'BTC above']], 'around its bound')
+  await around.page.reload()
+  await around.page.waitForSelector(ROWS)
+  await around.page.clock.runFor(3 * 60_000)
+  t.equal((await around.told()).length, 1, 'none more after a reload')
+  const lacking = await tell([2.5, 2.5, null])
+  t.equal((await lacking.told()).length, 1, 'lacking a sample each third minute')
+  const both = await tell([2.5, 1.9, -1, -0.9])
+  t.ok((await both.told()).length > 8, 'again after it has been back by a tenth of a point')
+  t.strictSame([...new Set((await both.told()).map(([, tag]) => tag))].toSorted(), ['BTC above', 'BTC below'])
+}
+
+async function bankRate(t: Test, open: Open) {
+  const { page } = await open(t, goodAnswers(), { prepare: installClock })
+  await page.waitForSelector(ROWS)
+  t.equal(await page.locator('.coins .bank').count(), 0, 'off by default')
+  const opener = page.locator('.bank > button')
+  const enter = async (text: string) => {
+    await opener.click()
+    await page.locator('.bank input').fill(text)
+    await page.locator('.bank [type=submit]').click()
+  }
+  for (const text of ['0', '-1380', 'abc', '5,001']) {
+    await enter(text)
+    t.equal(
+      await page.locator('.bank [role=alert]').textContent(),
+      `Bank rate: “${text}” is not a number from 500 to 5,000.`,
+    )
+    await page.keyboard.press('Escape')
+  }
+  t.equal(await page.locator('.coins .bank').count(), 0)
+  await enter('1,420')
+  t.equal(await page.locator('.coins thead .bank').textContent(), 'Bank rate basis 1,420')
+  const btc = page.locator('[data-symbol=BTC]')
+  t.strictSame(
+    [await btc.locator('.premium').textContent(), await btc.locator('.bank').textContent()],
+    ['+1.23%', '−0.19%'],
+  )
+  const note = page.locator('.summary .note', { hasText: 'ago' })
+  t.match(await note.textContent(), /\d+ sec ago$/)
+  t.match(await page.title(), /^\+0\.89% Kimchi premium \(USDT\)$/, 'nothing else changes')
+  await page.reload()
+  await page.waitForSelector('.coins tbody .bank .down')
+  await page.clock.fastForward(25 * 3_600_000)
+  await page.waitForSelector('.coins tbody .bank.stale')
+  t.match(await note.textContent(), /old, 25 hr ago$/)
+  t.equal(await page.locator('.bank.stale :is(.up, .down)').count(), 0, 'nothing old is coloured')
+  await opener.click()
+  await page.locator('.bank form').getByRole('button', { name: 'Remove' }).click()
+  t.equal(await page.locator('.coins .bank').count(), 0)
+}
+
+async function twoTabs(t: Test, open: Open) {
+  const answers = goodAnswers()
+  const { page } = await open(t, answers, { prepare: page => page.context().addInitScript(NOTIFICATIONS) })
+  const set = async (bound: string) => {
+    await page.locator('.alert > button').click()
+    await page.getByLabel('or above').fill(bound)
+    await page.locator('.alert [type=submit]').click()
+  }
+  await page.waitForSelector(ROWS)
+  await set('0.1')
+  await page.waitForSelector('.firing')
+  const opened = page.waitForEvent('popup')
+  await page.evaluate(url => void window.open(url), addressWith(page.url(), answers))
+  const other = await opened
+  t.teardown(() => other.close())
+  await other.waitForSelector('.firing')
+  t.strictSame(await page.evaluate('window.notified'), ['Median +0.89% (USDT, 0.1% or above)'])
+  t.strictSame(await other.evaluate('window.notified'), [], 'a tab that is opened later knows')
+  await set('0.2')
+  await other.getByText('(USDT, 0.2% or above)').waitFor()
 }
 
 /** A phone's constructor, which is there and can only throw. */
@@ -221,7 +345,7 @@ async function shifts(t: Test, open: Open) {
     await page.waitForSelector(`${ROWS}[data-symbol=ETH] .change`)
     const shift = await page.evaluate<number>('window.shift')
     t.comment(`${visit} visit: ${shift.toFixed(3)}`)
-    t.ok(shift <= 0.1, `${shift} on a ${visit} visit`)
+    t.ok(shift <= 0.01, `${shift} on a ${visit} visit`)
     await page.reload()
   }
 }
@@ -248,7 +372,7 @@ async function growingAge(t: Test, open: Open) {
     },
   })
   await page.waitForSelector(`${ROWS} .change`)
-  const age = () => page.locator('.summary > div:last-child dt').textContent()
+  const age = () => page.locator('.status .age').textContent()
   await page.clock.pauseAt((await page.evaluate<number>('Date.now()')) + 10_000)
   const [before, rows] = [await age(), await page.locator(ROWS).count()]
   // A slow browser may still hear of days when the clock stands.
@@ -291,8 +415,14 @@ async function minutes(t: Test, open: Open) {
   t.equal((await asked()) - before, 10)
   await look(page, 'hidden')
   await page.clock.runFor(600_000)
-  t.equal((await asked()) - before, 10, 'none while hidden')
+  t.equal((await asked()) - before, 20, 'hidden as well')
+  t.match(await page.title(), /^\+0\.89%/)
   await look(page, 'visible')
   await page.clock.runFor(1_000)
-  t.equal((await asked()) - before, 11, 'one on return')
+  t.equal((await asked()) - before, 20, 'none on return, as none is due')
+  await look(page, 'hidden')
+  await page.evaluate('{ const { now } = Date; Date.now = () => now() + 3_600_000 }')
+  await look(page, 'visible')
+  await page.clock.runFor(1_000)
+  t.equal((await asked()) - before, 21, 'one after an hour in which timers stood still')
 }

@@ -8,7 +8,7 @@ const PAGE = fileURLToPath(new URL('../', import.meta.url))
 const DIST = `${PAGE}dist/`
 const index = readFileSync(`${DIST}index.html`, 'utf8')
 
-t.test('script and style of the first load are at most 21 kB, and 75 kB with the chart (Brotli)', async t => {
+t.test('script and style of the first load are at most 22 kB, and 75 kB with the chart (Brotli)', async t => {
   const all = assetsNamedFrom(index)
   const size = (names: readonly string[]) =>
     names.reduce((sum, name) => sum + brotliCompressSync(readFileSync(`${DIST}assets/${name}`)).length, 0)
@@ -23,7 +23,7 @@ t.test('script and style of the first load are at most 21 kB, and 75 kB with the
   for (const [language, ...words] of [['en'], ['ko', 'korean-names']] as const) {
     const bytes = size([...first, ...named(language, ...words)])
     t.comment(`${language}: ${bytes} bytes first`)
-    t.ok(bytes <= 21_000, `${language}: ${bytes} bytes`)
+    t.ok(bytes <= 22_000, `${language}: ${bytes} bytes`)
   }
   const whole = size([...first, ...named('ko', 'korean-names', 'coin-view')])
   t.comment(`${whole} bytes with the chart`)

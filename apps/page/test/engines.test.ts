@@ -49,7 +49,7 @@ async function list(t: Test, engine: Engine, base: string) {
   t.equal(await textOf(engine, 'td.premium'), '+1.23%')
   t.equal(await textOf(engine, 'td.krw'), '143,500,000')
   t.equal(await textOf(engine, '[data-symbol=SOL] .premium'), '−0.25%')
-  t.match(await textOf(engine, '.summary > :last-child'), /^Updated · \d+ (sec|min) ago\d\d:\d\d UTC$/)
+  t.match(await textOf(engine, '.status .age'), /^Updated \d\d:\d\d UTC · \d+ (sec|min) ago$/)
   const heights = await engine.run<number[]>(
     'return [...document.querySelectorAll(".coins tbody tr")].map(row => row.clientHeight)',
   )
@@ -82,7 +82,7 @@ async function alert(t: Test, engine: Engine, base: string) {
   )
   t.notOk(await isOpen())
   t.equal(await textOf(engine, '.alert > button'), 'Alert ≥ 0.5%')
-  t.equal(await textOf(engine, '.firing'), 'Alert: Median +0.89% (0.5% or above)')
+  t.equal(await textOf(engine, '.firing'), 'Alert: Median +0.89% (USDT, 0.5% or above)')
 }
 
 async function coin(t: Test, engine: Engine, base: string) {

@@ -160,6 +160,7 @@ async function emptyWords(t: Test, show: Show, good: Good) {
   const answers = { ...good, list: { ...good.list, count: 0, data: [] } }
   const page = await show({ answers })
   await page.getByText('No coin has a current price.').waitFor()
+  t.match(await page.locator('.status .age').textContent(), /^Updated \d\d:\d\d UTC/)
   await show({ answers, hash: '#/a/b/c' })
   await page.waitForSelector('.empty h1')
   t.match(await page.locator('.empty').textContent(), 'There is no such page.')
@@ -173,17 +174,18 @@ async function phone(t: Test, show: Show, good: Good) {
   const bottoms = await page
     .locator(ROWS)
     .evaluateAll(rows => rows.map(row => row.getBoundingClientRect().bottom))
-  const visible = bottoms.filter(bottom => bottom <= 780).length
+  const foot = await page.locator('.status').evaluate(bar => bar.getBoundingClientRect().top)
+  const visible = bottoms.filter(bottom => bottom <= foot).length
   t.ok(visible > 6, `${visible} coins are visible`)
   t.ok(await page.locator('.coins tbody .gap').first().isVisible(), 'with the gap in won')
   const gapName = await page.evaluate(
     () => getComputedStyle(document.querySelector('.coins tbody .gap') ?? document.body, '::before').content,
   )
   t.match(gapName, 'Gap')
-  t.ok(await page.locator('.summary dt', { hasText: /ago$/ }).isVisible(), 'and the age')
+  t.ok(await page.locator('.status .age', { hasText: /ago$/ }).isVisible(), 'and the age')
   const small = () =>
     page
-      .locator('button:visible, input:visible, .back, .empty a')
+      .locator('button:visible, input:not(.unseen):visible, .back, .empty a')
       .evaluateAll(found =>
         found.filter(target => target.getBoundingClientRect().height < 44).map(target => target.outerHTML),
       )
@@ -207,8 +209,8 @@ async function korean(t: Test, show: Show, good: Good) {
   }
   const minute = `${good.list.updated_at}Z`
   const seoul = new Date(Date.parse(minute) + 9 * 3_600_000).toISOString().slice(11, 16)
-  const time = page.locator('.summary time')
+  const time = page.locator('.status time')
   t.equal(await time.textContent(), `${seoul} KST`)
   t.equal(await time.getAttribute('title'), `${minute.slice(11, 16)} UTC`)
-  t.match(await page.locator('.summary > div:last-child dt').textContent(), /^갱신 · \d+(초|분) 전$/)
+  t.match(await page.locator('.status .age').textContent(), /^갱신 \d\d:\d\d KST · \d+(초|분) 전$/)
 }

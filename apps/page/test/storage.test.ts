@@ -12,7 +12,7 @@ t.test('gives back what was kept, and nothing for an unreadable value', async t 
   keep('favourites', ['BTC'])
   t.strictSame(recall('favourites'), ['BTC'])
   t.equal(recall('live'), undefined)
-  t.equal(recall('theme'), undefined)
+  t.equal(recall('bank'), undefined)
 })
 
 t.test('a browser that forbids storage, or has no room, breaks nothing', async t => {
@@ -21,6 +21,7 @@ t.test('a browser that forbids storage, or has no room, breaks nothing', async t
       throw new Error('denied')
     },
   })
-  keep('theme', 'dark')
-  t.equal(recall('theme'), undefined)
+  keep('bank', { krw: 1_380 })
+  t.strictSame(recall('bank'), { krw: 1_380 }, 'kept as long as the page is open')
+  t.equal(recall('live'), undefined)
 })

@@ -99,7 +99,7 @@ export async function readDays(page: Page): Promise<(DailyPremium & { dot: strin
 
 /** The minute on screen, as the API writes it. */
 export async function minuteOnScreen(page: Page): Promise<string> {
-  const at = await page.locator('.summary time').getAttribute('datetime')
+  const at = await page.locator('.status time').getAttribute('datetime')
   return (at ?? '').replace('Z', '')
 }
 

@@ -1,19 +1,18 @@
-import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { useEffect, useMemo } from 'preact/hooks'
+import { keep, recall } from '../storage.ts'
 import type { View } from '../view.ts'
-import { type Band, describe, type Firing, firingOf } from './alert.ts'
+import { describe, type Firing, firingOf, keyOf, type Told, toldAfter } from './alert.ts'
 import { notify } from './notify.ts'
 
-/** The alerts that fire now. Notifies once when an alert begins to fire, or comes to its other bound. */
+/** The alerts that fire now. Notifies of each once, whichever tab is the first to see it. */
 export function useFiring({ current, alerts: [alerts], t, f }: View): readonly Firing[] {
   const firing = useMemo(() => firingOf(alerts, current), [alerts, current])
-  const announced = useRef(new Map<string, Band | undefined>())
   useEffect(() => {
-    const keyOf = ({ target, bound }: Firing) => `${target} ${bound}`
+    const told = recall<Told>('told') ?? {}
     for (const alert of firing) {
-      if (announced.current.get(keyOf(alert)) !== alerts[alert.target])
-        notify(describe(alert, t, f), alert.target)
+      if (told[keyOf(alert)] !== alert.threshold) notify(describe(alert, t, f), keyOf(alert))
     }
-    announced.current = new Map(firing.map(alert => [keyOf(alert), alerts[alert.target]]))
+    keep('told', toldAfter(told, alerts, current))
   }, [firing])
   return firing
 }

@@ -1,37 +1,74 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useObserved } from '../observe.ts'
 import { fill } from '../text/language.ts'
 import { Percent } from '../values.tsx'
 import { useView } from '../view.ts'
-import type { Day } from './days.ts'
+import { Dot } from './day-dot.tsx'
+import { calendarOf, type Day, movingAverage } from './days.ts'
 import { type Drawing, openChart } from './draw-chart.ts'
 
 const DARK = matchMedia('(prefers-color-scheme: dark)')
+const AVERAGE_DAYS = 7
 
-/** The days as candles or a line; the numbers of the day under the pointer stand above. */
-export function Chart({ days, average, hasAverage, symbol }: Drawing & { symbol: string }) {
-  const { t, f, language, theme } = useView()
+export interface ChartProps extends Pick<Drawing, 'days' | 'average'> {
+  readonly symbol: string
+  readonly hasAverage: boolean
+}
+
+/** The days as candles or a line; the numbers of the day that is pointed at, tapped or reached by key stand above. */
+export function Chart({ days, average, hasAverage, symbol }: ChartProps) {
+  const { t, f, language } = useView()
   const canvas = useRef<HTMLDivElement>(null)
   const chart = useRef<ReturnType<typeof openChart>>(undefined)
   const [pointed, point] = useState<string>()
   // Unlike CSS, a canvas must be drawn again when the system's colours change.
   const isSystemDark = useObserved(DARK, 'change', () => DARK.matches)
+  const dates = useMemo(() => calendarOf(days), [days])
+  const averages = useMemo(() => (hasAverage ? movingAverage(days, AVERAGE_DAYS) : []), [days, hasAverage])
   useEffect(() => {
     if (!canvas.current) return
     const drawn = openChart(canvas.current, { language, f }, point)
     chart.current = drawn
     return () => drawn.close()
-  }, [language, theme[0], isSystemDark])
+  }, [language, isSystemDark])
   useEffect(
-    () => chart.current?.draw({ days, average, hasAverage }),
-    [days, average, hasAverage, language, theme[0], isSystemDark],
+    () => chart.current?.draw({ days, dates, average, averages }),
+    [days, average, averages, language, isSystemDark],
   )
-  const day = days.find(({ date }) => date === pointed) ?? days.at(-1)
+  const date = pointed !== undefined && dates.includes(pointed) ? pointed : (dates.at(-1) ?? '')
+  const day = days.find(day => day.date === date)
+  const moving = averages.find(average => average.date === date)
   return (
     <figure class="chart">
-      {day && <Legend day={day} average={average} />}
+      <p class="legend" aria-hidden="true">
+        <time>{date}</time>
+        {day ? <Values day={day} /> : t.noData}
+        {moving && (
+          <span class="moving">
+            {t.movingAverage} <Percent value={moving.value} />
+            {moving.count < AVERAGE_DAYS && ` (${fill(t.days, f.number(moving.count, 0))})`}
+          </span>
+        )}
+        <span class="average">
+          ┄ {t.averageOfAll} <Percent value={average} />
+        </span>
+      </p>
+      <input
+        type="range"
+        class="unseen"
+        aria-label={t.day}
+        aria-valuetext={day ? `${date}: ${t.close} ${f.signed(day.close_pct)}%` : `${date}: ${t.noData}`}
+        max={dates.length - 1}
+        value={dates.indexOf(date)}
+        onInput={event => {
+          const chosen = dates[event.currentTarget.valueAsNumber]
+          point(chosen)
+          chart.current?.pointAt(days.find(day => day.date === chosen))
+        }}
+      />
       <div ref={canvas} class="canvas" role="img" aria-label={fill(t.chart, symbol)} />
       <figcaption>
+        {t.usdtBasis} · <span class="closes">{t.closesOnly} · </span>
         {t.charts}{' '}
         <a href="https://www.tradingview.com/" rel="noopener noreferrer">
           TradingView
@@ -42,25 +79,27 @@ export function Chart({ days, average, hasAverage, symbol }: Drawing & { symbol:
   )
 }
 
-function Legend({ day, average }: { day: Day; average: number }) {
+function Values({ day }: { day: Day }) {
   const { t } = useView()
   const values = [
     [t.open, day.open_pct],
     [t.high, day.high_pct],
     [t.low, day.low_pct],
     [t.close, day.close_pct],
+    [t.average, day.avg_pct],
   ] as const
   return (
-    <p class="legend" aria-hidden="true">
-      <time>{day.date}</time>
+    <>
+      {day.status !== 'whole' && (
+        <span>
+          <Dot kind={day.status} /> {t[day.status]}
+        </span>
+      )}
       {values.map(([name, value]) => (
         <span key={name}>
           {name} <Percent value={value} />
         </span>
       ))}
-      <span class="average">
-        ┄ {t.average} <Percent value={average} />
-      </span>
-    </p>
+    </>
   )
 }

@@ -30,7 +30,7 @@ export function CoinView({ symbol, range, row }: CoinProps) {
   const known = useHistory(symbol, range)
   const { history, total, error } = known
   const today = new Date(now()).toISOString().slice(0, 10)
-  const days = useMemo(() => toDays(history?.data.slice(-range) ?? [], today), [history, range, today])
+  const days = useMemo(() => toDays(history?.data ?? [], today, range), [history, range, today])
   const figures = useMemo(() => figuresOf(days, currentRow?.premium_pct), [days, currentRow])
   const yesterday = days.find(({ date }) => date === dayBefore(today))
   const since = currentRow && changeSince(yesterday?.close_pct, currentRow.premium_pct)
@@ -52,6 +52,7 @@ export function CoinView({ symbol, range, row }: CoinProps) {
         {row ? (
           <p class={currentRow ? 'now' : 'now stale'}>
             <Percent value={row.premium_pct} />
+            <span class="note">{t.usdtBasis}</span>
             {!currentRow && <Stale at={row.snapshot_at} />}
             {since !== undefined && <Change points={since} note={t.sinceYesterday} />}
           </p>
@@ -72,7 +73,7 @@ export function CoinView({ symbol, range, row }: CoinProps) {
           <Chart days={days} symbol={symbol} hasAverage={hasAverage} average={figures.average} />
         </>
       )}
-      <FigureList row={row} days={days} figures={figures} asOf={asOfText} />
+      <FigureList row={row} count={days.length} figures={figures} />
       {days.length > 0 && <DayTable days={days} symbol={symbol} asOf={asOfText} />}
     </article>
   )

@@ -2,6 +2,7 @@ import type { Formats } from '../text/format.ts'
 import { fill } from '../text/language.ts'
 import { Percent, Span } from '../values.tsx'
 import { useView } from '../view.ts'
+import { Dot } from './day-dot.tsx'
 import { type Day, toCsv } from './days.ts'
 
 /** What stands beside the date, by the text of its heading. */
@@ -70,15 +71,6 @@ export function DayTable({ days, symbol, asOf }: { days: readonly Day[]; symbol:
         </table>
       </section>
     </div>
-  )
-}
-
-/** Marks a day without making its row higher; a screen reader and a pointer get the words. */
-function Dot({ kind, text }: { kind: 'running' | 'partial'; text?: string }) {
-  return (
-    <span class={`dot ${kind}`} title={text}>
-      {text && <span class="unseen">{text}</span>}
-    </span>
   )
 }
 

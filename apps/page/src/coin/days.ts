@@ -1,6 +1,7 @@
 import type { DailyPremium } from '@kimchi/client'
 
 const WHOLE_DAY = 1440
+const DAY_MS = 86_400_000
 
 /** A day as it is shown. */
 export interface Day extends DailyPremium {
@@ -8,12 +9,26 @@ export interface Day extends DailyPremium {
   readonly status: 'running' | 'partial' | 'whole'
 }
 
-/** The days of a history; their values stay the API's. @param today a UTC date */
-export function toDays(history: readonly DailyPremium[], today: string): Day[] {
-  return history.map(day => ({
-    ...day,
-    status: day.date === today ? 'running' : day.samples < WHOLE_DAY ? 'partial' : 'whole',
-  }))
+/**
+ * The rows of a history that lie in the last `range` days up to its newest; their values stay the API's.
+ * @param today a UTC date
+ */
+export function toDays(history: readonly DailyPremium[], today: string, range: number): Day[] {
+  const before = dayBefore(history.at(-1)?.date ?? today, range)
+  return history
+    .filter(({ date }) => date > before)
+    .map(day => ({
+      ...day,
+      status: day.date === today ? 'running' : day.samples < WHOLE_DAY ? 'partial' : 'whole',
+    }))
+}
+
+/** Each date from the first of ascending days to the last, also those without a row. */
+export function calendarOf(days: readonly DailyPremium[]): string[] {
+  const [first, last] = [days[0], days.at(-1)]
+  if (!first || !last) return []
+  const count = (Date.parse(last.date) - Date.parse(first.date)) / DAY_MS + 1
+  return Array.from({ length: count }, (_, index) => dayBefore(last.date, count - 1 - index))
 }
 
 /** With fewer days, one strange day is most of what a premium is compared with. */
@@ -43,16 +58,19 @@ export function changeSince(close: number | undefined, now: number): number | un
   return close === undefined ? undefined : Math.round((now - close) * 10_000) / 10_000
 }
 
-export function dayBefore(date: string): string {
-  return new Date(Date.parse(date) - 86_400_000).toISOString().slice(0, 10)
+export function dayBefore(date: string, days = 1): string {
+  return new Date(Date.parse(date) - days * DAY_MS).toISOString().slice(0, 10)
 }
 
-/** The mean close of each run of `width` days, dated by its last day. */
+/** The mean close of each run of `width` dates that ends with a day, and of how many days it is. */
 export function movingAverage(days: readonly DailyPremium[], width: number) {
-  return days.slice(width - 1).map((day, index) => ({
-    date: day.date,
-    value: days.slice(index, index + width).reduce((sum, { close_pct }) => sum + close_pct, 0) / width,
-  }))
+  return days.flatMap(({ date }, index) => {
+    const first = dayBefore(date, width - 1)
+    if (days[0] && first < days[0].date) return []
+    const run = days.slice(Math.max(0, index - width + 1), index + 1).filter(day => day.date >= first)
+    const sum = run.reduce((total, { close_pct }) => total + close_pct, 0)
+    return { date, value: sum / run.length, count: run.length }
+  })
 }
 
 /** Writes the days as CSV (RFC 4180), with the API's field names and `status` as columns. */

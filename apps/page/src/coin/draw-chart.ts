@@ -2,30 +2,34 @@ import {
   type AutoscaleInfo,
   CandlestickSeries,
   createChart,
+  createSeriesMarkers,
   type IChartApi,
   LineSeries,
   LineStyle,
+  type MouseEventParams,
 } from 'lightweight-charts'
 import type { Words } from '../text/language.ts'
-import { type Day, movingAverage } from './days.ts'
+import type { Day } from './days.ts'
 
 /** A candle takes four fifths of its day's slot, and is to be no wider than a tenth of the chart. */
 const FEWEST_SLOTS = 8
 /** Narrower candles merge, so the closes are drawn as a line instead. */
 const NARROWEST_CANDLE_PX = 3
-const AVERAGE_DAYS = 7
 
 export interface Drawing {
   readonly days: readonly Day[]
+  /** The places of the axis; one without a day stays empty. */
+  readonly dates: readonly string[]
   /** Mean of all minutes in percent, drawn as a dashed line. */
   readonly average: number
-  readonly hasAverage: boolean
+  /** Drawn as a line. */
+  readonly averages: readonly { readonly date: string; readonly value: number }[]
 }
 
 /**
  * Opens a candle chart with a zero line. The library's logo would add a style element, which the policy of
  * the page refuses; the caption names the library instead.
- * @param onPoint called with the date under the pointer
+ * @param onPoint called with the date under the pointer, or that is tapped
  */
 export function openChart(
   box: HTMLElement,
@@ -62,22 +66,39 @@ export function openChart(
     closes.applyOptions({ color: isNarrow ? color('--text') : 'transparent' })
     box.dataset.style = isNarrow ? 'line' : 'candles'
   })
-  chart.subscribeCrosshairMove(({ time }) => onPoint(typeof time === 'string' ? time : undefined))
+  const marks = createSeriesMarkers(candles)
+  const follow = ({ time }: MouseEventParams) => onPoint(typeof time === 'string' ? time : undefined)
+  chart.subscribeCrosshairMove(follow)
+  chart.subscribeClick(follow)
   let shown = 0
   return {
-    /** Shows these days; fits the view when their number changes. */
-    draw: ({ days, average, hasAverage }: Drawing) => {
-      candles.setData(days.map(toCandle))
-      closes.setData(days.map(({ date, close_pct }) => ({ time: date, value: close_pct })))
-      const points = hasAverage ? movingAverage(days, AVERAGE_DAYS) : []
-      averages.setData(points.map(({ date, value }) => ({ time: date, value })))
+    /** Shows these days; fits the view when the number of places changes. */
+    draw: ({ days, dates, average, averages: means }: Drawing) => {
+      const known = new Map(days.map(day => [day.date, day]))
+      // A point's colour is that of the line to the next one, which must not bridge a hole.
+      const isBeforeHole = (index: number) => !known.has(dates[index + 1] ?? '')
+      candles.setData(dates.map(date => toCandle(known.get(date) ?? { date })))
+      closes.setData(
+        dates.map((date, index) => {
+          const value = known.get(date)?.close_pct
+          if (value === undefined) return { time: date }
+          return { time: date, value, ...(isBeforeHole(index) && { color: 'transparent' }) }
+        }),
+      )
+      averages.setData(means.map(({ date, value }) => ({ time: date, value })))
       averageLine.applyOptions({ price: average })
+      const partial = days.filter(({ status }) => status === 'partial')
+      const mark = { position: 'belowBar', shape: 'circle', color: color('--muted'), size: 0.5 } as const
+      marks.setMarkers(partial.map(({ date }) => ({ time: date, ...mark })))
       // At a fixed edge the library draws a label whole; few days stand in the middle, off the edges.
-      const isFull = days.length >= FEWEST_SLOTS
+      const isFull = dates.length >= FEWEST_SLOTS
       timeScale.applyOptions({ fixLeftEdge: isFull, fixRightEdge: isFull })
-      if (days.length !== shown) timeScale.setVisibleLogicalRange(rangeOf(days.length))
-      shown = days.length
+      if (dates.length !== shown) timeScale.setVisibleLogicalRange(rangeOf(dates.length))
+      shown = dates.length
     },
+    /** Puts the crosshair on a day, or takes it away. */
+    pointAt: (day: Day | undefined) =>
+      day ? chart.setCrosshairPosition(day.close_pct, day.date, closes) : chart.clearCrosshairPosition(),
     close: () => chart.remove(),
   }
 }
@@ -124,8 +145,10 @@ function withZero(original: () => AutoscaleInfo | null): AutoscaleInfo | null {
   return { ...info, priceRange: { minValue: Math.min(0, minValue), maxValue: Math.max(0, maxValue) } }
 }
 
-function toCandle({ date, open_pct: open, high_pct: high, low_pct: low, close_pct: close }: Day) {
-  return { time: date, open, high, low, close }
+function toCandle(day: Day | { date: string }) {
+  if (!('open_pct' in day)) return { time: day.date }
+  const { date: time, open_pct: open, high_pct: high, low_pct: low, close_pct: close } = day
+  return { time, open, high, low, close }
 }
 
 /** The current colour of a custom property, in a form that the canvas can read. */

@@ -1,5 +1,6 @@
 import { utcMs } from '@kimchi/client'
-import { causeOf, Failure } from '../notices.tsx'
+import { Failure } from '../notices.tsx'
+import { causeOf } from '../status-bar.tsx'
 import { fill } from '../text/language.ts'
 import { useView } from '../view.ts'
 import type { KnownHistory } from './history.ts'

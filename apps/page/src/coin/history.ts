@@ -2,6 +2,7 @@ import { ApiError, type History } from '@kimchi/client'
 import { useEffect, useState } from 'preact/hooks'
 import { keep, recall } from '../storage.ts'
 import { useView } from '../view.ts'
+import { calendarOf } from './days.ts'
 
 /** What was asked for: so many days, in this minute of the live list. */
 interface Asked {
@@ -18,7 +19,7 @@ export interface KnownHistory extends Asked {
   readonly history?: DatedHistory | undefined
   /** Why the newest request failed. */
   readonly error?: ApiError | undefined
-  /** How many days there are in all; undefined until a request asked for more than there are. */
+  /** How many days there are in all, those without a row included; undefined until a request asked for more than there are. */
   readonly total?: number | undefined
 }
 
@@ -29,7 +30,11 @@ export function isDue(known: KnownHistory, { range, minute }: Asked): boolean {
 
 export function afterAnswer({ total }: KnownHistory, asked: Asked, history: History): KnownHistory {
   const isAll = history.count < (asked.range ?? 0)
-  return { ...asked, history: { ...history, asOf: asked.minute }, total: isAll ? history.count : total }
+  return {
+    ...asked,
+    history: { ...history, asOf: asked.minute },
+    total: isAll ? calendarOf(history.data).length : total,
+  }
 }
 
 /** @param kept what this device has of the coin from an earlier visit */

@@ -1,4 +1,5 @@
 import type { CoinPremium } from '@kimchi/client'
+import { type BankRate, bankPremium } from '../bank/bank-rate.ts'
 import { fill } from '../text/language.ts'
 import { Amount, Change, Percent, Stale } from '../values.tsx'
 import { useView } from '../view.ts'
@@ -11,10 +12,13 @@ export interface CoinRowProps {
   readonly isBehind: boolean
   readonly isFavourite: boolean
   readonly change: ReturnType<ChangeOf>
+  readonly bank: BankRate | undefined
+  readonly isBankOld: boolean
   readonly onFavourite: (symbol: string) => void
 }
 
-export function CoinRow({ coin, isCurrent, isBehind, isFavourite, change, onFavourite }: CoinRowProps) {
+export function CoinRow(props: CoinRowProps) {
+  const { coin, isCurrent, isBehind, isFavourite, change, bank, isBankOld, onFavourite } = props
   const { t, nameOf } = useView()
   const { symbol } = coin
   return (
@@ -38,6 +42,11 @@ export function CoinRow({ coin, isCurrent, isBehind, isFavourite, change, onFavo
       <td class="premium">
         <Percent value={coin.premium_pct} isColoured />
       </td>
+      {bank && (
+        <td class={isBankOld ? 'bank stale' : 'bank'} data-name={t.bankPremium}>
+          <Percent value={bankPremium(coin, bank)} isColoured={!isBankOld} />
+        </td>
+      )}
       <td class="since">{change !== undefined && <Change points={change} />}</td>
       {AMOUNTS.map(column => (
         <td key={column} class={column} data-name={column === 'gap' ? t.gapName : undefined}>

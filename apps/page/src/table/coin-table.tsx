@@ -1,33 +1,32 @@
 import type { CoinPremium, LiveList } from '@kimchi/client'
-import type { ComponentChildren } from 'preact'
+import { Fragment } from 'preact'
 import { useRef } from 'preact/hooks'
 import { MEDIAN } from '../alerts/alert.ts'
 import { AlertForm } from '../alerts/alert-form.tsx'
+import { isOld } from '../bank/bank-rate.ts'
 import { useKept } from '../storage.ts'
-import { useView } from '../view.ts'
+import { useNow, useView } from '../view.ts'
 import { CoinRow } from './coin-row.tsx'
 import { arrange, COLUMNS, type Column, nextSorting, type Sorting } from './rows.ts'
 import { useChanges } from './yesterday-closes.ts'
 
 /** The coins of the list: searched, sorted, and marked as favourites. */
 export function CoinTable({ list }: { list: LiveList }) {
-  const { t, nameOf, search, current } = useView()
+  const { t, nameOf, search, current, bank } = useView()
+  const [rate] = bank
+  const isBankOld = useNow(() => rate !== undefined && isOld(rate, Date.now()))
   const [text, setText] = search
   const [sorting, setSorting] = useKept<Sorting | undefined>('sorting', undefined)
   const [favourites, setFavourites] = useKept<readonly string[]>('favourites', [])
   const [isOnly, setOnly] = useKept('favouritesOnly', false)
-  const [areFirst, setFirst] = useKept('favouritesFirst', false)
-  const [isDiscount, setDiscount] = useKept('discountsOnly', false)
   const toggle = (symbol: string) => {
     const others = favourites.filter(one => one !== symbol)
     setFavourites(others.length < favourites.length ? others : [...favourites, symbol])
   }
-  const isShown = ({ symbol, premium_pct }: CoinPremium) =>
-    (!isOnly || favourites.includes(symbol)) && (!isDiscount || premium_pct < 0)
+  const isShown = ({ symbol }: CoinPremium) => !isOnly || favourites.includes(symbol)
   const body = useRef<HTMLTableSectionElement>(null)
   const changeOf = useChanges(list, body, sorting?.column === 'since')
-  const first = areFirst ? favourites : []
-  const rows = arrange(list.data.filter(isShown), { text, sorting, first }, nameOf, changeOf)
+  const rows = arrange(list.data.filter(isShown), { text, sorting }, nameOf, changeOf)
   if (list.count === 0) return <p class="empty">{t.noCoins}</p>
   return (
     <section aria-label={t.coins} id="coins" tabIndex={-1}>
@@ -42,23 +41,10 @@ export function CoinTable({ list }: { list: LiveList }) {
         <button type="button" aria-pressed={isOnly} onClick={() => setOnly(!isOnly)}>
           <span aria-hidden="true">★</span> <span class="words">{t.favouritesOnly}</span>
         </button>
-        <button type="button" aria-pressed={isDiscount} onClick={() => setDiscount(!isDiscount)}>
-          {t.discountsOnly}
-        </button>
         <AlertForm target={MEDIAN} />
       </div>
       <table class="coins">
-        <Head sorting={sorting} onSort={setSorting}>
-          <button
-            type="button"
-            aria-pressed={areFirst}
-            aria-label={t.favouritesFirst}
-            title={t.favouritesFirst}
-            onClick={() => setFirst(!areFirst)}
-          >
-            <span aria-hidden="true">★</span>
-          </button>
-        </Head>
+        <Head sorting={sorting} onSort={setSorting} />
         <tbody ref={body}>
           {rows.map(coin => (
             <CoinRow
@@ -68,6 +54,8 @@ export function CoinTable({ list }: { list: LiveList }) {
               isBehind={coin.snapshot_at < list.updated_at}
               isFavourite={favourites.includes(coin.symbol)}
               change={changeOf(coin)}
+              bank={rate}
+              isBankOld={isBankOld}
               onFavourite={toggle}
             />
           ))}
@@ -82,28 +70,34 @@ export function CoinTable({ list }: { list: LiveList }) {
 
 interface HeadProps {
   readonly sorting: Sorting | undefined
-  readonly onSort: (sorting: Sorting) => void
-  /** Above the stars. */
-  readonly children: ComponentChildren
+  readonly onSort: (sorting: Sorting | undefined) => void
 }
 
 /** The headings: each is a button that sorts. */
-function Head({ sorting, onSort, children }: HeadProps) {
-  const { t } = useView()
+function Head({ sorting, onSort }: HeadProps) {
+  const { t, f, bank } = useView()
+  const [rate] = bank
   const direction = sorting?.isAscending ? 'ascending' : 'descending'
   return (
     <thead>
       <tr>
-        <td class="star">{children}</td>
+        <td class="star" />
         {(Object.keys(COLUMNS) as Column[]).map(column => {
           const isSorted = sorting?.column === column
           return (
-            <th key={column} scope="col" class={column} {...(isSorted && { 'aria-sort': direction })}>
-              <button type="button" onClick={() => onSort(nextSorting(sorting, column))}>
-                {t[column]}
-                <span aria-hidden="true">{isSorted ? (sorting.isAscending ? '↑' : '↓') : '↕'}</span>
-              </button>
-            </th>
+            <Fragment key={column}>
+              <th scope="col" class={column} {...(isSorted && { 'aria-sort': direction })}>
+                <button type="button" onClick={() => onSort(nextSorting(sorting, column))}>
+                  {t[column]}
+                  <span aria-hidden="true">{isSorted ? (sorting.isAscending ? '↑' : '↓') : '↕'}</span>
+                </button>
+              </th>
+              {rate && column === 'premium' && (
+                <th scope="col" class="bank">
+                  {t.bankPremium} <span class="note">{f.price(rate.krw)}</span>
+                </th>
+              )}
+            </Fragment>
           )
         })}
       </tr>

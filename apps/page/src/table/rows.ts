@@ -35,14 +35,13 @@ export interface Search {
   readonly text: string
   /** Undefined until somebody sorts: the order of the list, BTC first, then as configured. */
   readonly sorting?: Sorting | undefined
-  /** Of these symbols come first; the others follow, sorted like them. */
-  readonly first?: readonly string[]
 }
 
-/** The sorting after a click on a column: names start at A, numbers with the largest. */
-export function nextSorting(now: Sorting | undefined, column: Column): Sorting {
-  const isAscending = now?.column === column ? !now.isAscending : column === 'coin'
-  return { column, isAscending }
+/** The sorting after a click on a column: names start at A, numbers with the largest; the third one ends it. */
+export function nextSorting(now: Sorting | undefined, column: Column): Sorting | undefined {
+  const first = column === 'coin'
+  if (now?.column !== column) return { column, isAscending: first }
+  return now.isAscending === first ? { column, isAscending: !first } : undefined
 }
 
 /**
@@ -52,7 +51,7 @@ export function nextSorting(now: Sorting | undefined, column: Column): Sorting {
  */
 export function arrange(
   coins: readonly CoinPremium[],
-  { text, sorting, first = [] }: Search,
+  { text, sorting }: Search,
   nameOf: (coin: CoinPremium) => string,
   changeOf: ChangeOf,
 ) {
@@ -62,12 +61,10 @@ export function arrange(
 ${coin.name}
 ${nameOf(coin)}`),
   )
-  const rank = ({ symbol }: CoinPremium) => Number(!first.includes(symbol))
   const sign = sorting?.isAscending ? 1 : -1
   // A device may have kept a column that there was.
   const value = (sorting && COLUMNS[sorting.column]) ?? (() => 0)
   return found.toSorted((a, b) => {
-    if (rank(a) !== rank(b)) return rank(a) - rank(b)
     const [x, y] = [value(a, changeOf), value(b, changeOf)]
     if (x === undefined || y === undefined) return Number(x === undefined) - Number(y === undefined)
     return x < y ? -sign : x > y ? sign : 0

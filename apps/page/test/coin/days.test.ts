@@ -1,6 +1,14 @@
 import type { DailyPremium } from '@kimchi/client'
 import t from 'tap'
-import { changeSince, dayBefore, figuresOf, movingAverage, toCsv, toDays } from '../../src/coin/days.ts'
+import {
+  calendarOf,
+  changeSince,
+  dayBefore,
+  figuresOf,
+  movingAverage,
+  toCsv,
+  toDays,
+} from '../../src/coin/days.ts'
 
 const day = (date: string, close: number, more: Partial<DailyPremium> = {}): DailyPremium => ({
   date,
@@ -16,7 +24,7 @@ const TODAY = '2026-11-21'
 const DAYS = [day('2026-11-19', 1), day('2026-11-20', 2, { samples: 1200 }), day(TODAY, 3, { samples: 786 })]
 
 t.test('today is running, an earlier day with minutes missing is partial; no value is changed', async t => {
-  t.match(toDays(DAYS, TODAY), [
+  t.match(toDays(DAYS, TODAY, 90), [
     { ...DAYS[0], status: 'whole' },
     { ...DAYS[1], status: 'partial' },
     { ...DAYS[2], status: 'running' },
@@ -29,7 +37,7 @@ t.test('the average is that of all minutes', async t => {
     day('2026-11-19', 2, { avg_pct: 4, samples: 500 }),
     day(TODAY, 9, { avg_pct: 0, samples: 60 }),
   ]
-  t.equal(figuresOf(toDays(days, TODAY), 5)?.average, (1 * 1000 + 4 * 500) / 1560)
+  t.equal(figuresOf(toDays(days, TODAY, 90), 5)?.average, (1 * 1000 + 4 * 500) / 1560)
   t.equal(figuresOf([], 3), undefined)
 })
 
@@ -43,6 +51,7 @@ const risingDays = (count: number) =>
       ),
     ),
     TODAY,
+    90,
   )
 
 t.test('from 30 days on, the percentile compares the newest premium with the days before', async t => {
@@ -59,15 +68,36 @@ t.test('the change is since the close of the day before; without that there is n
 
 t.test('a moving average begins with the first day that has enough before it', async t => {
   t.strictSame(movingAverage(DAYS, 2), [
-    { date: '2026-11-20', value: 1.5 },
-    { date: TODAY, value: 2.5 },
+    { date: '2026-11-20', value: 1.5, count: 2 },
+    { date: TODAY, value: 2.5, count: 2 },
   ])
   t.strictSame(movingAverage(DAYS, 7), [])
 })
 
+/** The days from 8 on that are kept, with the day of the month as close; 12 to 15 are missing. */
+const HOLED = [8, 9, 10, 11, 16, 17].map(date => day(`2026-11-${String(date).padStart(2, '0')}`, date))
+
+t.test('a range counts dates, and a date without a row has a place of its own', async t => {
+  t.strictSame(
+    toDays(HOLED, TODAY, 8).map(({ date }) => date.slice(8)),
+    ['10', '11', '16', '17'],
+  )
+  const dates = calendarOf(HOLED)
+  t.equal(dates.length, 10)
+  t.strictSame(dates.slice(3, 6), ['2026-11-11', '2026-11-12', '2026-11-13'])
+  t.strictSame(calendarOf([]), [])
+})
+
+t.test('a mean over a hole is that of the days that are there, and says how many', async t => {
+  t.strictSame(movingAverage(HOLED, 7), [
+    { date: '2026-11-16', value: (10 + 11 + 16) / 3, count: 3 },
+    { date: '2026-11-17', value: (11 + 16 + 17) / 3, count: 3 },
+  ])
+})
+
 t.test('the file has the API’s names and numbers, and marks the running day', async t => {
   t.equal(
-    toCsv(toDays(DAYS, TODAY)),
+    toCsv(toDays(DAYS, TODAY, 90)),
     [
       'date,open_pct,high_pct,low_pct,close_pct,avg_pct,samples,status',
       '2026-11-19,1,3,0.5,1,2,1440,whole',

@@ -1,0 +1,49 @@
+import type { ComponentChildren } from 'preact'
+import { useId, useRef, useState } from 'preact/hooks'
+
+export interface PopoverFormProps {
+  readonly kind: 'alert' | 'bank'
+  /** On the button that opens the form. */
+  readonly label: ComponentChildren
+  readonly name: string
+  readonly children: ComponentChildren
+  /** Takes what was entered; gives why it is refused. */
+  readonly onSubmit: (entered: FormData) => string | undefined
+}
+
+/** A button, and a form that it opens below itself; the form closes when what was entered is taken. */
+export function PopoverForm({ kind, label, name, children, onSubmit }: PopoverFormProps) {
+  const opener = useRef<HTMLButtonElement>(null)
+  const form = useRef<HTMLFormElement>(null)
+  const [refusal, refuse] = useState<string>()
+  const id = useId()
+  const submit = (event: Event & { currentTarget: HTMLFormElement }) => {
+    event.preventDefault()
+    const reason = onSubmit(new FormData(event.currentTarget))
+    refuse(reason)
+    if (reason === undefined) form.current?.hidePopover()
+  }
+  // What lies above all else has no place of its own below the button.
+  const place = () => {
+    if (!opener.current || !form.current) return
+    const { bottom, right } = opener.current.getBoundingClientRect()
+    const { clientWidth } = document.documentElement
+    const furthest = clientWidth - form.current.offsetWidth - 8
+    Object.assign(form.current.style, {
+      top: `${bottom + scrollY + 6}px`,
+      right: `${Math.max(0, Math.min(clientWidth - right, furthest))}px`,
+    })
+  }
+  return (
+    <div class={`popover ${kind}`}>
+      <button ref={opener} type="button" title={name} popoverTarget={id}>
+        {label}
+      </button>
+      <form ref={form} id={id} popover="auto" onToggle={place} onSubmit={submit} aria-label={name}>
+        <p>{name}</p>
+        {children}
+        {refusal && <p role="alert">{refusal}</p>}
+      </form>
+    </div>
+  )
+}

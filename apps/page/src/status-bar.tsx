@@ -1,0 +1,54 @@
+import { type ApiError, utcMs } from '@kimchi/client'
+import type { Live } from './live/live.ts'
+import type { Texts } from './text/en.ts'
+import { fill } from './text/language.ts'
+import { Time } from './values.tsx'
+import { useNow, useView, type View } from './view.ts'
+
+/** At the foot of the screen, however far somebody has scrolled: how old the list is, and why. */
+export function StatusBar(live: Live) {
+  const view = useView()
+  const { t, f, now } = view
+  const { list } = live
+  const trouble = useNow(() => troubleOf(live, view))
+  const age = useNow(() => list && fill(t.ago, f.age(now() - utcMs(list.updated_at))))
+  return (
+    <div class="status">
+      <div role="status">
+        {trouble && (
+          <p class="trouble" {...(list && { title: f.utc(utcMs(list.updated_at), now()) })}>
+            {trouble}
+          </p>
+        )}
+      </div>
+      {list && !trouble && (
+        <p class="age">
+          {t.updated} <Time at={list.updated_at} /> · {age}
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** Why the list is not current, and how old it is; undefined while all is well, or the page says it in its middle. */
+function troubleOf({ list, error, isAnswered }: Live, view: View): string | undefined {
+  const { t, f, current } = view
+  const now = view.now()
+  if (!list) return error && error.code !== 'not_ready' ? `${causeOf(error, t)} ${t.retrying}` : undefined
+  if (!error && (list.count === 0 || current.length > 0)) return undefined
+  const at = utcMs(list.updated_at)
+  const text = error
+    ? `${causeOf(error, t)} ${t.pricesFrom} ${t.retrying}`
+    : isAnswered
+      ? t.overdue
+      : t.loadingOld
+  return fill(text, f.time(at, now)).replace('{ago}', fill(t.ago, f.age(now - at)))
+}
+
+/** What a page can know of a failure. */
+export function causeOf({ code, status = 0 }: ApiError, t: Texts): string {
+  if (status === 429) return t.tooMany
+  // A proxy in front says with 502 and 504 that the API has not answered it.
+  const isAway = code === 'unreachable' || status === 502 || status === 504
+  return isAway ? t.unreachable : code === 'not_ready' ? t.notReady : t.failing
+}

@@ -130,7 +130,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     announce().catch(fail)
   }
   const minutes = new MinuteLoop({ latest, quarantine, queue, onMinute }, context)
-  const mending = new DayMending({ reader, writer, retentionDays }, context)
+  const mending = new DayMending({ reader, writer }, context)
 
   const status = (): IngesterStatus => ({
     at: clock.now(),

@@ -165,18 +165,19 @@ export class SampleWriter {
     return reply === 1 ? 'stored' : reply === 0 ? 'duplicate' : 'refused'
   }
 
-  /** Mends the first kept day of which more is stored than its row counts; undefined where there is none. */
-  async mendUncounted(symbol: string): Promise<UtcDate | undefined> {
-    return ((await this.#call('kp_mend', [symbol])) as UtcDate[])[0]
-  }
-
   /**
-   * Removes a kept day's members that no fold can use, and folds the others again, unless the day is frozen. False
-   * where nothing had to be mended.
+   * Mends the days of a coin of which more is stored than their rows count, and whatever is wrong with those whose turn
+   * it is: each kept day has one in `turns`. Resolves with the dates that were wrong.
    */
-  async mendDay(symbol: string, date: UtcDate): Promise<boolean> {
-    const [removed = 0, written = 0] = (await this.#call('kp_repair', [symbol, date])) as number[]
-    return removed + written > 0
+  async mendDays(symbol: string, turn: number, turns: number): Promise<UtcDate[]> {
+    const mended: UtcDate[] = []
+    for (let from: UtcDate | undefined = '1970-01-01'; from !== undefined; ) {
+      const reply = await this.#call('kp_mend_days', [symbol, turn, turns, from])
+      const [dates, next] = reply as [UtcDate[], UtcDate?]
+      mended.push(...dates)
+      from = next
+    }
+    return mended
   }
 
   /** Records days that no import need fetch again although they have fewer than 1,440 samples. */

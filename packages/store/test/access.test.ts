@@ -70,7 +70,7 @@ t.test("the ingester's user can do all that a writer does, and cannot empty or s
   t.match(await writer.write({ minute: now, samples, halted: ['ETH'] }), { stored: 2 })
   await writer.verify()
   await connection.call('HDEL', '{kp}:daily:BTC', dateOf(now))
-  t.ok(await writer.mendDay('BTC', dateOf(now)))
+  t.strictSame(await writer.mendDays('BTC', 0, 1), [dateOf(now)])
   const settled = [{ symbol: 'BTC', minute: now + 1, reason: 'halted' }] as const
   t.match(await writer.write({ minute: now + 1, samples: [], settled, halted: ['BTC'] }), {
     settled: 1,

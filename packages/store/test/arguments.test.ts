@@ -42,6 +42,7 @@ t.test('a writing call of bad arguments claims nothing on an empty Redis', async
     ['kp_import_day', 8, 'BTC', '2020-01-01', 1],
     ['kp_repair', 8, 'BTC', '2020-02-30'],
     ['kp_mend', 8, 'B TC'],
+    ['kp_mend_days', 8, 'BTC', 0, 12, '2020-02-30'],
   ] as const) {
     const printed = `${name} ${args.join(' ')}`
     await t.rejects(call(name, ...args), { message: /^KIMCHI_ARGUMENT [^:]+, got: \S*( \S+)?$/ }, printed)

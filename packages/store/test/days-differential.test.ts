@@ -1,7 +1,7 @@
 import { dateOf, dayStart } from '@kimchi/core'
 import t from 'tap'
 import { encodeSample } from '../src/codec.ts'
-import { dailyKey, openStore, sampleOf, samplesKey, todayMinutes } from './fixtures.ts'
+import { dailyKey, mendUncounted, openStore, sampleOf, samplesKey, todayMinutes } from './fixtures.ts'
 
 /** Minutes of two days, two hours each. */
 const MINUTES = [0, 1, 2, 60, 61, 1_440, 1_441, 1_500]
@@ -63,6 +63,11 @@ class Model {
     day.last = Math.max(-1, ...day.stored)
   }
 
+  mendUncounted(from: number): void {
+    const days = [0, 1_440].map(at => this.day(from + at))
+    for (const day of days) if (this.members(day) > (day.counted ?? 0)) this.mend(day)
+  }
+
   loseHour(minute: number): void {
     const day = this.day(minute)
     const isInHour = (other: number) => Math.floor(other / 60) === Math.floor(minute / 60)
@@ -115,12 +120,12 @@ for (const seed of [1, 2, 3]) {
       },
       async minute => {
         model.mend(model.day(minute))
-        await writer.mendDay('BTC', dateOf(minute))
+        model.mendUncounted(from)
+        await writer.mendDays('BTC', (dayStart(minute) / 1_440) % 400, 400)
       },
       async () => {
-        const broken = [0, 1_440].map(at => model.day(from + at))
-        for (const day of broken) if (model.members(day) > (day.counted ?? 0)) model.mend(day)
-        while (await writer.mendUncounted('BTC'));
+        model.mendUncounted(from)
+        await mendUncounted(writer, 'BTC')
       },
     ]
     for (let step = 0; step < 400; step++) {
@@ -135,10 +140,8 @@ for (const seed of [1, 2, 3]) {
         if (counted !== day.counted) t.fail(`step ${step}: the row counts ${counted}, not ${day.counted}`)
       }
     }
-    for (const at of [0, 1_440]) {
-      model.mend(model.day(from + at))
-      await writer.mendDay('BTC', dateOf(from + at))
-    }
+    for (const at of [0, 1_440]) model.mend(model.day(from + at))
+    await writer.mendDays('BTC', 0, 1)
     const days = (await reader.readDays('BTC')).entries
     const { entries } = await reader.readSamples('BTC', from, from + 2_880)
     const stored = [0, 1_440].flatMap(at => [...model.day(from + at).stored])

@@ -58,6 +58,11 @@ export function writerOn(redis: RedisConnection, options: Partial<WriterOptions>
 }
 
 /** A server with a writer and a reader on it. */
+/** Mends the days of which the counts alone show that they are wrong: it is no day's turn. */
+export function mendUncounted(writer: SampleWriter, symbol: string): Promise<UtcDate[]> {
+  return writer.mendDays(symbol, 1, 1)
+}
+
 export async function openStore(t: T, { prices = 'live', ...options }: StoreOptions = {}) {
   const redis = await startRedis(t, options)
   const connection = await connected(t, redis)

@@ -2,7 +2,16 @@ import { dateOf, foldDays, type Sample } from '@kimchi/core'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { encodeSample } from '../src/codec.ts'
-import { BTC, dailyKey, openStore, sampleOf, samplesKey, settledKey, todayMinutes } from './fixtures.ts'
+import {
+  BTC,
+  dailyKey,
+  mendUncounted,
+  openStore,
+  sampleOf,
+  samplesKey,
+  settledKey,
+  todayMinutes,
+} from './fixtures.ts'
 
 /** A closed day of four samples in two hours. */
 async function openDay(t: Test) {
@@ -16,8 +25,8 @@ async function openDay(t: Test) {
   const rowOf = () => raw.hget(dailyKey('BTC'), date)
   return {
     ...{ ...store, start, date, samples, rowOf },
-    mendUncounted: () => writer.mendUncounted('BTC'),
-    mend: () => writer.mendDay('BTC', date),
+    mendUncounted: () => mendUncounted(writer, 'BTC'),
+    mend: () => writer.mendDays('BTC', 0, 1),
     check: (...args: string[]) => ask('kp_check', 'BTC', ...args),
     add: (hour: number, minute: number, member: Buffer) =>
       raw.zadd(samplesKey('BTC', date, hour), minute, member),
@@ -35,13 +44,13 @@ t.test('samples that no row counts, as after half a write, are counted and expir
   await raw.persist(samplesKey('BTC', date, 1))
   t.match(await check(), [/ WRONG row .* mends the day within 10 minutes$/])
   t.match(await writer.write({ minute: start + 2, samples: [sampleOf('BTC', start + 2)] }), { stored: 1 })
-  t.equal(await mendUncounted(), date)
+  t.strictSame(await mendUncounted(), [date])
   const all = [...samples, sampleOf('BTC', start + 2), sampleOf('BTC', start + 62)]
   const inOrder = all.toSorted((a, b) => a.minute - b.minute)
   t.strictSame(await reader.readDays('BTC'), { entries: foldDays(inOrder), corrupt: 0 })
   t.match(await check(), [/ ok 6 samples$/])
   t.ok((await raw.ttl(samplesKey('BTC', date, 1))) > 0, 'and expire')
-  t.equal(await mendUncounted(), undefined)
+  t.strictSame(await mendUncounted(), [])
 })
 
 for (const [name, kept, other] of [
@@ -62,7 +71,7 @@ for (const [name, kept, other] of [
     await raw.zremrangebyscore(samplesKey('BTC', date, 1), start + 60, start + 60)
     for (const fields of [other, kept]) await add(1, start + 60, encodeSample(second(fields)))
     t.match(await check(date), [/ WRONG row .*, 1 members left out: /])
-    t.equal(await mendUncounted(), date)
+    t.strictSame(await mendUncounted(), [date])
     const expected = samples.map(each => (each.minute === start + 60 ? second(kept) : each))
     t.strictSame(await stored(), expected)
     t.strictSame((await reader.readDays('BTC')).entries, foldDays(expected))
@@ -105,18 +114,18 @@ t.test('whatever is stored of a day, a mended row counts each minute once, unles
       const minutes = await stored()
       t.strictSame((await reader.readDays('BTC')).entries, isFrozen ? before : foldDays(minutes))
       t.equal(minutes.length, new Set(minutes.map(({ minute }) => minute)).size)
-      t.equal(await mendUncounted(), undefined)
-      t.notOk(await mend(), 'once')
+      t.strictSame(await mendUncounted(), [])
+      t.strictSame(await mend(), [], 'once')
     }),
     { numRuns: 100 },
   )
 })
 
 t.test('a day that is no longer kept is not mended', async t => {
-  const { writer, raw, start, rowOf } = await openDay(t)
+  const { raw, start, rowOf, mend } = await openDay(t)
   const old = start - 20 * 1_440
   await raw.zadd(samplesKey('BTC', dateOf(old), 0), old, encodeSample(sampleOf('BTC', old)))
-  t.notOk(await writer.mendDay('BTC', dateOf(old)))
+  t.strictSame(await mend(), [])
   t.ok(await rowOf())
 })
 
@@ -125,11 +134,11 @@ t.test('a lost hour that odd members hide is open again when its day is mended',
   const { writer, reader, raw, start, date, samples, mendUncounted, mend, check, add } = await openDay(t)
   await raw.del(samplesKey('BTC', date, 0))
   for (const at of [62, 63]) await add(1, start + at, Buffer.from(`garbage ${at}`))
-  t.equal(await mendUncounted(), undefined, 'the counts are equal')
+  t.strictSame(await mendUncounted(), [], 'the counts are equal')
   const again = sampleOf('BTC', start)
   t.match(await writer.write({ minute: start, samples: [again] }), { stored: 1 })
   t.match(await check(), [/ WRONG row .*, 2 members left out: an ingester mends the day within an hour$/])
-  t.ok(await mend())
+  t.strictSame(await mend(), [date])
   const left = [again, ...samples.slice(2)]
   t.strictSame((await reader.readDays('BTC')).entries, foldDays(left))
   t.strictSame(await reader.readOpenMinutes('BTC', start + 1, start + 2), [
@@ -165,10 +174,50 @@ t.test('a write folds no day, however many rows are lost, and one look a day men
   t.match(await writer.write({ minute: today, samples: minutes.slice(2).flatMap(samplesOf) }), { stored: 40 })
   t.notMatch(await raw.info('commandstats'), /cmdstat_(zrange|hincrby)/, 'no sample was read')
   for (const { symbol } of coins) {
-    t.equal(await writer.mendUncounted(symbol), dateOf(today - 1_440))
+    t.strictSame(await mendUncounted(writer, symbol), [dateOf(today - 1_440)])
     const expected = foldDays(minutes.map(minute => sampleOf(symbol, minute)))
     t.strictSame(await reader.readDays(symbol), { entries: expected, corrupt: 0 })
   }
+})
+
+// docs/faults.md, 114
+t.test('a call folds two days at most, and the next goes on', async t => {
+  const { writer, reader, raw, connection } = await openStore(t)
+  const { today } = await todayMinutes(connection)
+  await writer.track([BTC])
+  const days = [8, 7, 6, 5, 4, 3, 2, 1, 0].map(back => today - back * 1_440)
+  const samples = days.map(day => sampleOf('BTC', day))
+  await writer.write({ minute: today, samples })
+  const folds = async () =>
+    Number(/cmdstat_zrange:calls=(\d+)/.exec(await raw.info('commandstats'))?.[1] ?? 0) / 24
+  const call = (turn: number, turns: number, from: string) =>
+    raw.call('FCALL', ['kp_mend_days', 1, '{kp}:meta', 12, 'live', 1, 8, 'BTC', turn, turns, from])
+  const [oldest = 0, next = 0, third = 0] = days
+  await raw.del(dailyKey('BTC'))
+  await raw.call('CONFIG', 'RESETSTAT')
+  t.strictSame(await call(0, 1, '1970-01-01'), [[dateOf(oldest), dateOf(next)], dateOf(third)])
+  t.equal(await folds(), 2)
+  t.strictSame(await writer.mendDays('BTC', 0, 1), days.slice(2).map(dateOf))
+  t.strictSame((await reader.readDays('BTC')).entries, foldDays(samples))
+  t.equal(await folds(), 2 + 9)
+  t.strictSame(await call(0, 1, dateOf(today)), [[]], 'nothing was wrong, and nothing is left')
+  t.equal(await folds(), 2 + 9 + 1)
+  t.strictSame(await call((today / 1_440) % 12, 12, '1970-01-01'), [[]])
+  t.equal(await folds(), 2 + 9 + 1 + 1, 'a day has one turn in twelve')
+})
+
+t.test('an ingester of 1.1.0 has a day mended that it names, or that the counts show', async t => {
+  const { raw, date, rowOf, add, start } = await openDay(t)
+  const before = await rowOf()
+  const call = (name: string, ...args: string[]) =>
+    raw.call('FCALL', [name, 1, '{kp}:meta', 22, 'live', 1, 8, 'BTC', ...args])
+  await raw.hset(dailyKey('BTC'), date, before?.replace('"high":', '"high":9') ?? '')
+  t.strictSame(await call('kp_mend'), [])
+  t.strictSame(await call('kp_repair', date), [0, 1])
+  t.equal(await rowOf(), before)
+  await add(1, start + 61, Buffer.from('garbage'))
+  t.strictSame(await call('kp_mend'), [date])
+  t.strictSame(await call('kp_mend'), [])
 })
 
 t.test('an ingester of 1.0.0, which names no day, gets its lost rows mended', async t => {

@@ -4,6 +4,7 @@ import {
   BTC,
   dailyKey,
   ETH,
+  mendUncounted,
   openStore,
   rowOf,
   sampleOf,
@@ -81,7 +82,7 @@ t.test('all hours of a UTC day expire at one instant, and nothing is stored in a
   // A longer retention from now on: once the day is mended its hours expire together again.
   const longer = writerOn(connection, { retentionDays: 10 })
   await longer.write({ minute: today, samples: [sampleOf('BTC', oldest + 120)] })
-  await longer.mendDay('BTC', dateOf(oldest))
+  await longer.mendDays('BTC', 0, 1)
   const later = await Promise.all((await raw.keys('{kp}:samples:*')).map(key => raw.call('EXPIRETIME', key)))
   t.strictSame(
     later,
@@ -98,8 +99,7 @@ t.test('absent and unreadable day rows are folded again from their samples', asy
   const samplesOf = (symbol: string) => days.map(day => sampleOf(symbol, day))
   await writer.write({ minute: today, samples: [...samplesOf('BTC'), ...samplesOf('ETH')] })
   await writer.importDay('BTC', dayOf('2020-02-29', 5))
-  t.equal(await writer.mendUncounted('BTC'), undefined, 'all is well')
-  t.notOk(await writer.mendDay('BTC', dateOf(today)))
+  t.strictSame(await writer.mendDays('BTC', 0, 1), [], 'all is well')
   const before = (await reader.readBoard()).revisions
   await raw.del(dailyKey('BTC'))
   const row = { open: 1, high: 1, low: 1, close: 1, sum: 1, samples: 1, first: 1, last: 1 }
@@ -114,8 +114,8 @@ t.test('absent and unreadable day rows are folded again from their samples', asy
     Array(8).fill(/WRONG row is absent, samples fold to .* mends the day within 10 minutes$/),
   )
   for (const symbol of ['BTC', 'ETH']) {
-    for (const day of days) t.equal(await writer.mendUncounted(symbol), dateOf(day))
-    t.equal(await writer.mendUncounted(symbol), undefined)
+    t.strictSame(await mendUncounted(writer, symbol), days.map(dateOf))
+    t.strictSame(await mendUncounted(writer, symbol), [])
     t.strictSame(await reader.readDays(symbol), { entries: foldDays(samplesOf(symbol)), corrupt: 0 })
     const revision = (await reader.readBoard()).revisions.get(symbol) ?? 0
     t.ok(revision > (before.get(symbol) ?? 0), 'the API reads its days again')
@@ -123,10 +123,10 @@ t.test('absent and unreadable day rows are folded again from their samples', asy
   t.match(await check(), Array(8).fill(/ ok 1 samples$/))
   const { revisions } = await reader.readBoard()
   await raw.hdel(dailyKey('BTC'), dateOf(today))
-  await writer.mendDay('BTC', dateOf(today))
+  await writer.mendDays('BTC', 0, 1)
   t.strictSame((await reader.readBoard()).revisions, revisions, 'today is read every minute anyway')
   await raw.set(dailyKey('BTC'), 'damaged')
-  t.equal(await writer.mendUncounted('BTC'), undefined, 'a damaged coin is passed over')
+  t.strictSame(await writer.mendDays('BTC', 0, 1), [], 'a damaged coin is passed over')
 })
 
 t.test('revisions rise once per write that changed a closed day, and not for today', async t => {

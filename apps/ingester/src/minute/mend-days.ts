@@ -1,27 +1,15 @@
-import {
-  type Context,
-  DAY_MINUTES,
-  dateOf,
-  dayStart,
-  isWorthALine,
-  type Milliseconds,
-  messageOf,
-  minuteOf,
-  type UtcDate,
-} from '@kimchi/core'
+import { type Context, isWorthALine, type Milliseconds, messageOf } from '@kimchi/core'
 import type { SampleReader, SampleWriter } from '@kimchi/store'
 
 /** Each coin's days are counted this often, one coin after another. */
 const ROUND_MS: Milliseconds = 300_000
 
-/** Once an hour each kept day is folded again: a lost hour and an odd member can leave the counts equal. */
-const FOLD_EVERY_ROUNDS = 12
+/** Each is folded once an hour, in a round of its own: a lost hour and an odd member can leave the counts equal. */
+const ROUNDS = 12
 
 export interface DayMendingOptions {
   readonly reader: Pick<SampleReader, 'readBoard'>
-  readonly writer: Pick<SampleWriter, 'mendDay' | 'mendUncounted'>
-  /** Whole UTC days of which samples are kept. */
-  readonly retentionDays: number
+  readonly writer: Pick<SampleWriter, 'mendDays'>
 }
 
 /** Days whose rows were not the fold of their samples, since the start. */
@@ -62,45 +50,26 @@ export class DayMending {
       for (const { symbol } of coins) {
         await clock.wait(ROUND_MS / coins.length, signal)
         if (signal.aborted) return
-        await this.#attempt(() => this.#mendCoin(symbol, round % FOLD_EVERY_ROUNDS === 0))
+        await this.#mendCoin(symbol, round % ROUNDS)
       }
       if (coins.length === 0) await clock.wait(ROUND_MS, signal)
     }
   }
 
-  async #attempt(work: () => Promise<void>): Promise<void> {
+  async #mendCoin(symbol: string, turn: number): Promise<void> {
+    const { log } = this.#context
     try {
-      await work()
+      const dates = await this.#options.writer.mendDays(symbol, turn, ROUNDS)
+      this.#mended += dates.length
+      if (dates.length > 0)
+        log.warn({ symbol, dates }, 'rows of days were not the fold of their samples: folded again')
+      this.#failures = 0
+      this.#problem = undefined
     } catch (thrown) {
       this.#failures += 1
       this.#problem = messageOf(thrown)
-      if (isWorthALine(this.#failures)) {
-        this.#context.log.warn({ reason: this.#problem, failures: this.#failures }, 'days are not checked')
-      }
+      if (isWorthALine(this.#failures))
+        log.warn({ reason: this.#problem, failures: this.#failures }, 'days are not checked')
     }
-  }
-
-  async #mendCoin(symbol: string, isFolded: boolean): Promise<void> {
-    const { writer } = this.#options
-    for (let date = await writer.mendUncounted(symbol); date; date = await writer.mendUncounted(symbol)) {
-      this.#note(symbol, date)
-    }
-    for (const date of isFolded ? this.#keptDays() : []) {
-      if (await writer.mendDay(symbol, date)) this.#note(symbol, date)
-    }
-    this.#failures = 0
-    this.#problem = undefined
-  }
-
-  #note(symbol: string, date: UtcDate): void {
-    this.#mended += 1
-    const day = `${symbol} ${date}`
-    this.#context.log.warn({ day }, 'the row of a day was not the fold of its samples: folded again')
-  }
-
-  #keptDays(): UtcDate[] {
-    const today = dayStart(minuteOf(this.#context.clock.now()))
-    const daysAgo = Array.from({ length: this.#options.retentionDays + 1 }, (_, back) => back)
-    return daysAgo.map(back => dateOf(today - back * DAY_MINUTES))
   }
 }

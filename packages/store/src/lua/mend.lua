@@ -1,4 +1,4 @@
--- kp_mend and kp_repair -------------------------------------------------------------------------------------
+-- kp_mend_days ----------------------------------------------------------------------------------------------
 
 -- Redis can apply a write in part when it loads an append-only file that was cut within the transaction: then a sample
 -- is stored that no row counts, that never expires, and whose minute may be stored again from a candle. A row can
@@ -37,13 +37,40 @@ local function mend_day(symbol, day, retention_days)
   return { #odd, 1 }
 end
 
-local function mend_if_uncounted(symbol, day, retention_days)
-  if not is_uncounted(symbol, day) then return false end
-  mend_day(symbol, day, retention_days)
-  return true
+-- Folds a day of which more is stored than its row counts, or whose turn it is. Returns 'mended' when it was wrong,
+-- 'folded' when it was not, and 'counted' where counting was enough.
+local function mend_if_due(symbol, day, retention_days, is_turn)
+  if not is_turn and not is_uncounted(symbol, day) then return 'counted' end
+  local changes = mend_day(symbol, day, retention_days)
+  return changes[1] + changes[2] > 0 and 'mended' or 'folded'
 end
 
 local MEND_COMMANDS = 'HGET HDEL ZCARD ZRANGE ZREM EXPIREAT'
+-- A call folds so many days: each takes some 10 ms.
+local FOLDED_DAYS = 2
+
+-- Arguments: symbol turn turns from. Mends the kept days from that date on; it is the turn of each turns-th day.
+-- Reply: {date}* of the days that were wrong, and the date to go on with, if this call could not do all.
+local function read_turn(reader)
+  require_type(REVISIONS, 'hash')
+  return {
+    symbol = reader.symbol(), turn = reader.integer('turn'), turns = reader.integer('turns'), from = reader.day(),
+  }
+end
+
+register_writing('kp_mend_days', MEND_COMMANDS, read_turn, function(call, retention_days)
+  local dates, left = {}, FOLDED_DAYS
+  for day = math.max(call.from, today() - retention_days), today() do
+    if left == 0 then return { dates, date_of_day(day) } end
+    local is_turn = day % call.turns == call.turn
+    local outcome = unless_damaged(mend_if_due, call.symbol, day, retention_days, is_turn)
+    if outcome ~= 'counted' then left = left - 1 end
+    if outcome == 'mended' then append(dates, date_of_day(day)) end
+  end
+  return { dates }
+end)
+
+-- What ingesters of older releases call -----------------------------------------------------------------------
 
 -- Arguments: symbol. Mends the first kept day of which more is stored than its row counts. Reply: its date, if any.
 local function read_coin(reader)
@@ -53,7 +80,7 @@ end
 
 register_writing('kp_mend', MEND_COMMANDS, read_coin, function(symbol, retention_days)
   for day = today() - retention_days, today() do
-    if unless_damaged(mend_if_uncounted, symbol, day, retention_days) == true then return { date_of_day(day) } end
+    if unless_damaged(mend_if_due, symbol, day, retention_days) == 'mended' then return { date_of_day(day) } end
   end
   return {}
 end)
@@ -63,7 +90,7 @@ end)
 local function mend_any(retention_days)
   local day = today() - math.floor(redis_seconds() / 60) % (retention_days + 1)
   for symbol in each_pair(redis.call('HGETALL', COINS)) do
-    if unless_damaged(mend_if_uncounted, symbol, day, retention_days) == true then
+    if unless_damaged(mend_if_due, symbol, day, retention_days) == 'mended' then
       return { symbol .. ' ' .. date_of_day(day) }
     end
   end

@@ -20,7 +20,7 @@ end
 local function has_minute(key, minute) return redis.call('ZCOUNT', key, minute, minute) > 0 end
 
 -- Returns 'stored', 'duplicate', or why the sample is refused. Meets a key of a wrong type before it has changed
--- anything. A day row that was lost is left to kp_mend: to fold those of all coins here would take too long.
+-- anything. A day row that was lost is left to kp_mend_days: to fold those of all coins here would take too long.
 local function store_sample(write, sample)
   local symbol, minute, day = sample.symbol, sample.minute, day_of(sample.minute)
   local expiry = expiry_of(day, write.retention)

@@ -13,14 +13,15 @@ export const MAX_CARRY_MS: Milliseconds = HOUR_MS
 const LEAST_PREMIUM_E4: PremiumE4 = -750_000
 const MOST_PREMIUM_E4: PremiumE4 = 3_000_000
 
-/** An allowed pair's premium beyond 1,000,000 % comes from broken prices, and would not fit a day's exact sum. */
-const MOST_ALLOWED_E4: PremiumE4 = 1e10
+/** A premium beyond 1,000,000 % comes from broken prices, and would not fit a day's exact sum. */
+const MOST_POSSIBLE_E4: PremiumE4 = 1e10
 
 /**
  * Why a coin has no sample for a minute. `behind`: an exchange's stream had not passed M in time;
  * `late`: this process took its snapshot too late; `halted`: the coin is halted and no trade is known in the
  * minute, so candles never fill it; `halting`: the coin is halted but traded in the minute, or its exchange was not
- * heard, so candles may fill it.
+ * heard, so candles may fill it; `implausible`: no premium of one coin, unless `ALLOW` names it; `impossible`: none of
+ * any pair.
  */
 export type GapReason =
   | 'halted'
@@ -34,6 +35,7 @@ export type GapReason =
   | 'no-upbit-price'
   | 'no-binance-price'
   | 'implausible'
+  | 'impossible'
 
 /** Why a minute stays a gap once its candles are known. The other reasons say what the feeds missed. */
 export type SettledReason = Exclude<GapReason, 'halting' | 'late' | 'clock-skew' | 'behind'>
@@ -77,10 +79,10 @@ export function sampleOrGap(
   if (!isKnown(rate, minute) || !rate.tradable) return 'no-rate'
   if (!isKnown(upbit, minute)) return 'no-upbit-price'
   if (!isKnown(binance, minute)) return 'no-binance-price'
-  if (![upbit.price, binance.price, rate.price].every(isPrice)) return 'implausible'
+  if (![upbit.price, binance.price, rate.price].every(isPrice)) return 'impossible'
   const premium = premiumE4(upbit.price, binance.price, rate.price)
-  if (premium > (allowed ? MOST_ALLOWED_E4 : MOST_PREMIUM_E4)) return 'implausible'
-  if (premium < LEAST_PREMIUM_E4 && !allowed) return 'implausible'
+  if (premium > MOST_POSSIBLE_E4) return 'impossible'
+  if (!allowed && (premium < LEAST_PREMIUM_E4 || premium > MOST_PREMIUM_E4)) return 'implausible'
   return {
     symbol,
     minute,

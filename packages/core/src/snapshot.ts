@@ -51,7 +51,7 @@ export function takeSnapshot(
     const decision = sampleOrGap(symbol, minute, 'live', legs)
     // A halt outranks every other reason: it takes the coin off the list.
     const outcome = decision === 'halted' ? haltOf(legs, minute) : (obstacle ?? decision)
-    if (outcome === 'implausible') {
+    if (outcome === 'implausible' || outcome === 'impossible') {
       const prices = {
         [upbitMarket]: upbit.price,
         [binanceMarket]: binance.price,

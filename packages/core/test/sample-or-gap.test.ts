@@ -26,11 +26,11 @@ t.test('an impossible price or premium is a gap', async t => {
     { binance: leg(5e-324), rate: leg(5e-324) },
   ]
   for (const legs of broken) {
-    t.equal(sampleOrGap('BTC', M, 'live', { ...WHOLE_LEGS, ...legs }), 'implausible', JSON.stringify(legs))
+    t.equal(sampleOrGap('BTC', M, 'live', { ...WHOLE_LEGS, ...legs }), 'impossible', JSON.stringify(legs))
   }
   const highest = { ...WHOLE_LEGS, allowed: true, upbit: leg(10_001), binance: leg(1), rate: leg(1) }
   t.match(sampleOrGap('BTC', M, 'live', highest), { premiumE4: 1e10 }, 'a million percent')
-  t.equal(sampleOrGap('BTC', M, 'live', { ...highest, upbit: leg(10_001.000001) }), 'implausible')
+  t.equal(sampleOrGap('BTC', M, 'live', { ...highest, upbit: leg(10_001.000001) }), 'impossible')
 })
 
 // docs/faults.md, 20 and 89

@@ -8,7 +8,14 @@ import {
   type UtcDate,
 } from '@kimchi/core'
 import { decodeSample } from './codec.ts'
-import { importedKey, LAYOUT_VERSION, META_KEY, MINUTE_CHANNEL } from './keys.ts'
+import {
+  IMPLAUSIBLE,
+  IMPLAUSIBLE_BEFORE,
+  importedKey,
+  LAYOUT_VERSION,
+  META_KEY,
+  MINUTE_CHANNEL,
+} from './keys.ts'
 import { functionCall, type LibraryFunction } from './library.ts'
 import type { Problem, RedisArgument, RedisConnection } from './redis/connect.ts'
 import { type BoardRow, type KnownCoin, parseCoin, parseDay, parseLiveRow } from './rows.ts'
@@ -80,10 +87,24 @@ export class SampleReader {
     return readable(reply, (minute, member) => decodeSample(symbol, Number(minute), member))
   }
 
-  /** Open minutes, neither stored, settled nor refused, from one minute to another, the end not included. */
-  async readOpenMinutes(symbol: string, from: EpochMinute, to: EpochMinute): Promise<readonly MinuteRange[]> {
-    const reply = await this.#readParts('kp_missing', symbol, from, to)
-    return pairs(reply as number[]).map(([start, end]) => ({ start, end }))
+  /**
+   * Open minutes, neither stored, settled nor refused, from one minute to another, the end not included.
+   * @param allowed whether `ALLOW` names the coin, which opens its implausible minutes @default false
+   */
+  async readOpenMinutes(
+    symbol: string,
+    from: EpochMinute,
+    to: EpochMinute,
+    allowed = false,
+  ): Promise<readonly MinuteRange[]> {
+    const reasons = allowed ? [IMPLAUSIBLE_BEFORE, IMPLAUSIBLE] : [IMPLAUSIBLE_BEFORE]
+    const ranges: MinuteRange[] = []
+    for (let start = from; start < to; start += MAX_SPAN) {
+      const end = Math.min(start + MAX_SPAN, to)
+      const reply = await this.#read('kp_open', symbol, start, end, reasons.length, ...reasons)
+      ranges.push(...pairs(reply as number[]).map(([start, end]) => ({ start, end })))
+    }
+    return ranges
   }
 
   /** How many whole UTC days the ingesters keep samples; undefined where none has ever run. */
@@ -103,15 +124,6 @@ export class SampleReader {
    */
   subscribeMinutes(onMinute: (minute: EpochMinute) => void, onChange: (problem: Problem) => void): void {
     this.#redis.subscribe(MINUTE_CHANNEL, message => onMinute(Number(message)), onChange)
-  }
-
-  async #readParts(name: LibraryFunction, symbol: string, from: EpochMinute, to: EpochMinute) {
-    const parts: unknown[] = []
-    for (let start = from; start < to; start += MAX_SPAN) {
-      const part = await this.#read(name, symbol, start, Math.min(start + MAX_SPAN, to))
-      parts.push(...(part as unknown[]))
-    }
-    return parts
   }
 
   #read(name: LibraryFunction, ...args: readonly RedisArgument[]): Promise<unknown> {

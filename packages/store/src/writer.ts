@@ -12,7 +12,7 @@ import {
   type UtcDate,
 } from '@kimchi/core'
 import { encodeSample } from './codec.ts'
-import { importedKey, LAYOUT_VERSION } from './keys.ts'
+import { IMPLAUSIBLE, importedKey, LAYOUT_VERSION } from './keys.ts'
 import { functionCall, LIBRARY_VERSION, type LibraryFunction, loadLibrary } from './library.ts'
 import type { RedisArgument, RedisConnection } from './redis/connect.ts'
 import { formatLiveRow } from './rows.ts'
@@ -143,7 +143,7 @@ export class SampleWriter {
     if (!this.#isListCurrent) await this.announce('', {})
     const args = [
       ...[samples.length, ...sampleArguments(samples, this.#coins)],
-      ...[settled.length, ...settled.flatMap(({ symbol, minute, reason }) => [symbol, minute, reason])],
+      ...[settled.length, ...settled.flatMap(settledArguments)],
       ...[minute, halted.length, ...halted],
     ]
     const reply = await this.#call('kp_write', args)
@@ -215,6 +215,10 @@ function toRefused(refusal: string, samples: readonly Sample[]): RefusedSample {
   const [index, reason] = refusal.split(' ')
   const { symbol, minute } = samples[Number(index) - 1] as Sample
   return { symbol, minute, reason: reason as RefusedSample['reason'] }
+}
+
+function settledArguments({ symbol, minute, reason }: SettledMinute): RedisArgument[] {
+  return [symbol, minute, reason === 'implausible' ? IMPLAUSIBLE : reason]
 }
 
 /** Coins whose order is equal are listed by symbol. */

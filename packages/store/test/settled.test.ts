@@ -1,6 +1,6 @@
 import { dateOf, type SettledReason } from '@kimchi/core'
 import t from 'tap'
-import { BTC, openStore, rowOf, sampleOf, settledKey, todayMinutes } from './fixtures.ts'
+import { BTC, openStore, rowOf, sampleOf, samplesKey, settledKey, todayMinutes } from './fixtures.ts'
 
 const settled = (minute: number, reason: SettledReason = 'halted', symbol = 'BTC') => ({
   symbol,
@@ -110,3 +110,48 @@ t.test(
     }
   },
 )
+
+// docs/faults.md, 89
+t.test('what is implausible is open to ALLOW, and to all where an older version settled it', async t => {
+  const { writer, reader, connection, raw, ask } = await openStore(t)
+  const start = (await todayMinutes(connection)).today - 1_440
+  const key = settledKey('BTC', dateOf(start), 0)
+  const open = async (allowed: boolean) => {
+    const ranges = await reader.readOpenMinutes('BTC', start, start + 3, allowed)
+    return ranges.map(({ start: from, end }) => [from - start, end - start])
+  }
+  const decide = (at: number, reason: SettledReason) =>
+    writer.write({ minute: start, samples: [], settled: [settled(start + at, reason)] })
+  await decide(0, 'implausible')
+  await raw.zadd(key, start + 1, `${start + 1} implausible`)
+  await decide(2, 'no-rate')
+  t.strictSame(await ask('kp_missing', 'BTC', start, start + 3), [], 'to older versions none is')
+  t.strictSame(await open(false), [[1, 2]])
+  t.strictSame(await open(true), [[0, 2]])
+  await decide(1, 'implausible')
+  t.strictSame(await open(false), [], 'it was decided once more')
+  // As an ingester of a version before settles it.
+  const prices = ['1', 'live', '1', '8']
+  const again = ['0', '1', 'BTC', String(start + 1), 'implausible', String(start), '0']
+  await raw.call('FCALL', 'kp_write', '1', '{kp}:meta', ...prices, ...again)
+  t.strictSame(await open(false), [], 'and an older version does not open it again')
+  await decide(0, 'impossible')
+  t.strictSame(await open(true), [[1, 2]], 'what is decided of an opened one replaces its reason')
+  await decide(1, 'upbit-down')
+  await decide(1, 'implausible')
+  t.strictSame(await open(true), [], 'and stays')
+  t.strictSame(await raw.zrange(key, 0, '-1'), [
+    `${start} impossible`,
+    `${start + 1} upbit-down`,
+    `${start + 2} no-rate`,
+  ])
+})
+
+t.test('an implausible minute of a frozen day is not open, for no sample of it would be stored', async t => {
+  const { writer, reader, connection, raw } = await openStore(t)
+  const start = (await todayMinutes(connection)).today - 1_440
+  const hour = Array.from({ length: 50 }, (_, at) => sampleOf('BTC', start + 10 + at))
+  await writer.write({ minute: start, samples: hour, settled: [settled(start + 2, 'implausible')] })
+  await raw.zremrangebyscore(samplesKey('BTC', dateOf(start), 0), start + 20, start + 30)
+  t.strictSame(await reader.readOpenMinutes('BTC', start, start + 10, true), [])
+})

@@ -140,7 +140,8 @@ export class HistoryImport {
     for (let ago = days; ago > retentionDays; ago--) {
       const day = today - ago * DAY_MINUTES
       const date = dateOf(day)
-      const isDone = rows.get(date) === DAY_MINUTES || marks.has(markOf(date, rows.has(date)))
+      const isMarked = (isImplausible: boolean) => marks.has(markOf(date, rows.has(date), isImplausible))
+      const isDone = rows.get(date) === DAY_MINUTES || isMarked(false) || (!coin.allowed && isMarked(true))
       if (!isDone) wanted.push(day)
     }
     return { coin, days: wanted }
@@ -217,7 +218,8 @@ export class HistoryImport {
       return this.#skip(coin, day, new Error('Redis still keeps single samples of it'))
     const reasons = new Set(decided.flatMap(({ settled }) => settled).map(({ reason }) => reason))
     for (const reason of reasons) this.#skip(coin, day, reason)
-    const marks = reasons.size > 0 ? [markOf(dateOf(day), row !== undefined)] : []
+    const mark = markOf(dateOf(day), row !== undefined, reasons.has('implausible'))
+    const marks = reasons.size > 0 ? [mark] : []
     await this.#retrying(() => writer.markImported(symbol, marks))
   }
 
@@ -257,7 +259,7 @@ function isUnreadable(thrown: unknown): boolean {
   return thrown instanceof UnreadableCandles
 }
 
-/** What is noted of a day that candles leave without some samples, or without any. */
-function markOf(date: UtcDate, hasRow: boolean): string {
-  return hasRow ? date : `${date} empty`
+/** What is noted of a day that candles leave without some samples, or without any, and of one that `ALLOW` opens. */
+function markOf(date: UtcDate, hasRow: boolean, isImplausible: boolean): string {
+  return `${date}${hasRow ? '' : ' empty'}${isImplausible ? ' implausible' : ''}`
 }

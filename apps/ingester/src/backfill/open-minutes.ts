@@ -119,14 +119,13 @@ export class OpenMinutes {
   async read(): Promise<void> {
     const oldest = dayStart(minuteOf(this.#clock.now())) - this.#days * DAY_MINUTES
     for (const coin of this.#coins.values()) {
-      const { symbol } = coin.coin
       const now = this.#clock.elapsed()
       if (now < coin.readAt) continue
       const end = this.#end
       const from = coin.reads % READS_OF_ALL === 0 ? oldest : Math.max(oldest, end - RECENT_MINUTES)
       // Set before Redis answers: a minute or a reconnect that is noted meanwhile is newer than the answer.
       coin.readAt = now + READ_EVERY_MS
-      const open = await this.#reader.readOpenMinutes(symbol, from, end).catch(thrown => {
+      const open = await this.#readOpen(coin.coin, from, end).catch(thrown => {
         coin.readAt = now
         throw thrown
       })
@@ -160,7 +159,7 @@ export class OpenMinutes {
   /** Reads again which minutes of the window are open: another ingester may have decided them meanwhile. */
   async readAgain({ coin, minutes }: CoinMinutes): Promise<readonly EpochMinute[]> {
     const [first = 0] = minutes
-    const open = await this.#reader.readOpenMinutes(coin.symbol, first, (minutes.at(-1) ?? 0) + 1)
+    const open = await this.#readOpen(coin, first, (minutes.at(-1) ?? 0) + 1)
     return [...windowsOf(open)].flat()
   }
 
@@ -189,6 +188,10 @@ export class OpenMinutes {
     const now = this.#clock.now()
     const finished = Math.max(this.#finished.minute, minuteOf(now - LEFT_TO_FEEDS_MS))
     return Math.min(minuteOf(now - CANDLE_GRACE_MS), finished) + 1
+  }
+
+  #readOpen({ symbol, allowed }: Coin, from: EpochMinute, to: EpochMinute) {
+    return this.#reader.readOpenMinutes(symbol, from, to, allowed)
   }
 
   #begin(coin: Coin): OpenCoin {

@@ -330,6 +330,15 @@ t.test('a day that was marked as imported and whose row is lost is asked for aga
   t.ok(requests.length <= freshSince(endedAt), 'with its row it is not')
 })
 
+t.test('a day with implausible minutes is asked for again once ALLOW names the coin', async t => {
+  const { run, raw, samplesOf } = await openImport(t)
+  await raw.sadd('{kp}:imported:BTC', `${day(3).date} empty implausible`)
+  await run([BTC], 3)
+  t.equal((await samplesOf('BTC')).get(day(3).date), undefined)
+  await run([{ ...BTC, allowed: true }], 3)
+  t.equal((await samplesOf('BTC')).get(day(3).date), 1_440)
+})
+
 t.test('a day of which samples are still kept is left to another import, and named', async t => {
   const { run, writer, samplesOf } = await openImport(t)
   const before = await samplesOf('BTC')

@@ -1,4 +1,5 @@
-import { type Coin, minuteOf, minuteStart, premiumE4, type Sample } from '@kimchi/core'
+import { type Coin, dateOf, minuteOf, minuteStart, premiumE4, type Sample } from '@kimchi/core'
+import type { CandleRequest } from '@kimchi/feeds'
 import { eventually, passUntil, startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { COINS_AT_ONCE } from '../../src/backfill/run-backfill.ts'
@@ -156,3 +157,29 @@ t.test(
     t.ok(clock.now() >= at(365) && clock.now() <= at(367), `${clock.now() - at(362)} ms after its end`)
   },
 )
+
+// docs/faults.md, 89
+t.test('minutes that ALLOW opens, and whose candles make no sample, are asked for once', async t => {
+  const { start, clock, redis, isWhole } = await openBench(t, exchanges)
+  simulator.faults.set({ kind: 'outage', exchange: 'upbit', from: at(100), to: at(110) })
+  const key = `{kp}:settled:ETH:${dateOf(YESTERDAY).replaceAll('-', '')}01`
+  for (const [minute, reason] of [
+    [104, 'implausible'],
+    [105, 'implausible, beyond a factor of four'],
+  ] as const) {
+    await redis.call('ZADD', key, YESTERDAY + minute, `${YESTERDAY + minute} ${reason}`)
+  }
+  const asked: CandleRequest[] = []
+  start([{ ...ETH, allowed: true }], {
+    around: fetchCandles => request => {
+      asked.push(request)
+      return fetchCandles(request)
+    },
+  })
+  await passUntil(clock, 'they are decided', isWhole([ETH]))
+  await passUntil(clock, 'an hour has passed', () => clock.now() > at(430), 1_000)
+  const pages = asked.filter(({ market, last = 0 }) => market === 'KRW-ETH' && last < YESTERDAY + 200)
+  t.ok(pages.length > 0 && pages.length <= 2, `${pages.length} requests for their candles, all in all`)
+  const reasons = await redis.call('ZRANGEBYSCORE', key, YESTERDAY + 104, YESTERDAY + 105)
+  t.strictSame(reasons, [`${YESTERDAY + 104} upbit-down`, `${YESTERDAY + 105} upbit-down`])
+})

@@ -44,17 +44,17 @@ t.test('a swap 1:1000 under an unchanged ticker: unpublished and told', async t 
 })
 
 // docs/faults.md, 89
-t.test('candles settle implausible minutes, and the runbook’s line opens them after an ALLOW', async t => {
+t.test('candles settle implausible minutes, and ALLOW opens them', async t => {
   const coins = [...MARKET_COINS.filter(({ id }) => ['BTC', 'USDT'].includes(id)), ...lie('SWAP', 1_000)]
-  const { raw, read, passUntil, start, stored, gapsOf, minute } = await open(t, coins)
+  const { read, passUntil, start, stored, gapsOf, minute } = await open(t, coins)
   const env = { COINS: 'BTC,SWAP', BACKFILL_DAYS: '1' }
   const from = minute() - 20
   const running = await start({ env })
-  await passUntil('backfill has decided', async () => /^.* implausible$/m.test(await gapsOf('SWAP')))
+  await passUntil('backfill has decided', async () =>
+    /^.* implausible, beyond a factor of four$/m.test(await gapsOf('SWAP')),
+  )
   t.strictSame(await stored('SWAP', from), [])
   await running.close()
-  // docs/operations.md#a-gap-stays
-  for (const key of await raw.keys('{kp}:settled:SWAP:*')) await raw.del(key)
   await start({ env: { ...env, ALLOW: 'SWAP' } })
   await passUntil('it is filled', async () => (await stored('SWAP', from)).length > 15)
   t.ok((await read.live()).includes('SWAP'))

@@ -79,9 +79,9 @@ local function add_to_gaps(gaps, minute, reason)
   end
 end
 
--- The minutes without a sample as ranges {first past reason}*: 'open', REFUSED, or why they are settled. A whole hour
--- costs only a ZCARD.
-local function gaps_of(symbol, from, to)
+-- The minutes without a sample as ranges {first past reason}*: 'open', REFUSED, or why they are settled. Those that
+-- were settled for a reason of reopened count as open. A whole hour costs only a ZCARD.
+local function gaps_of(symbol, from, to, reopened)
   local gaps, refused, retention_days = {}, {}, known_retention()
   for hour = hour_of(from), hour_of(to - 1) do
     local day = math.floor(hour / 24)
@@ -89,7 +89,9 @@ local function gaps_of(symbol, from, to)
     if redis.call('ZCARD', hour_key('samples', symbol, hour)) ~= 60 then
       local known = known_minutes(symbol, hour)
       for minute = math.max(from, hour * 60), math.min(to, hour * 60 + 60) - 1 do
-        add_to_gaps(gaps, minute, known[minute] or (minute < refused[day] and REFUSED or 'open'))
+        local reason = known[minute]
+        if not reason or reopened and reopened[reason] then reason = minute < refused[day] and REFUSED or 'open' end
+        add_to_gaps(gaps, minute, reason)
       end
     end
   end
@@ -98,14 +100,28 @@ end
 
 -- Arguments: symbol fromMinute toMinute (not included). Reply: {start end}*, the ranges of open minutes, the end
 -- not included: neither stored nor settled, and kp_write would store them. A coin with a damaged key has none.
-register_reading('kp_missing', function(reader)
+local function read_open(reader, read_reasons)
   local symbol = reader.symbol()
   local from, to = reader.span(MAX_SPAN)
-  local gaps, ranges = unless_damaged(gaps_of, symbol, from, to), {}
+  local gaps, ranges = unless_damaged(gaps_of, symbol, from, to, read_reasons()), {}
   for _, gap in ipairs(gaps == 'damaged' and {} or gaps) do
     if gap.reason == 'open' then append(ranges, gap.first, gap.past) end
   end
   return ranges
+end
+
+-- What ingesters call that know no kp_open.
+register_reading('kp_missing', function(reader) return read_open(reader, function() end) end)
+
+-- After those arguments: {reason}* that settle no minute.
+register_reading('kp_open', function(reader)
+  return read_open(reader, function()
+    local reasons = {}
+    for _, reason in ipairs(reader.list('reasons', function() return reader.text('reason') end)) do
+      reasons[reason] = true
+    end
+    return reasons
+  end)
 end)
 
 -- Reply: INFO memory of the server that holds these keys, whichever that is on a Cluster.

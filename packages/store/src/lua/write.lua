@@ -72,15 +72,22 @@ local function store_samples(write, samples)
   return newest
 end
 
--- Settles a minute that is not stored; true when it was open. The first reason stays; a halt replaces any other, and
+-- Whether a reason takes the place of the one that is there. A halt does, and whatever is decided of an implausible
+-- minute when that is opened; but a library of before tells nothing new of it.
+local function replaces(reason, found)
+  if reason == 'halted' or found == 'halted' then return found ~= 'halted' end
+  return string.find(found, '^implausible') and reason ~= 'implausible' and reason ~= found
+end
+
+-- Settles a minute that is not stored; true when it was open. The first reason stays, unless another one replaces it;
 -- any replaces one that cannot be read.
 local function settle(write, entry)
   local symbol, minute = entry.symbol, entry.minute
   local expiry, settled = expiry_of(day_of(minute), write.retention), hour_key('settled', symbol, hour_of(minute))
   if write.now >= expiry or has_minute(hour_key('samples', symbol, hour_of(minute)), minute) then return false end
   local found = redis.call('ZRANGEBYSCORE', settled, minute, minute)
-  local is_read = #found == 1 and string.match(found[1], '^%d+ (.+)$')
-  if is_read and (entry.reason ~= 'halted' or is_read == 'halted') then return false end
+  local old_reason = #found == 1 and string.match(found[1], '^%d+ (.+)$')
+  if old_reason and not replaces(entry.reason, old_reason) then return false end
   redis.call('ZREMRANGEBYSCORE', settled, minute, minute)
   redis.call('ZADD', settled, minute, string.format('%d %s', minute, entry.reason))
   redis.call('EXPIREAT', settled, expiry)

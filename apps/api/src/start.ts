@@ -3,7 +3,7 @@ import type { Clock, EpochMs, Log, Milliseconds } from '@kimchi/core'
 import { MINUTE_MS, minuteStart } from '@kimchi/core'
 import { drain, listenAt, openOpsServer, type Reason } from '@kimchi/runtime'
 import type { Problem, RedisConnection } from '@kimchi/store'
-import { openRedis, SampleReader } from '@kimchi/store'
+import { isRefusal, openRedis, problemError, SampleReader } from '@kimchi/store'
 import type { Config } from './config.ts'
 import { Documents, type DocumentsStatus } from './documents/documents.ts'
 import { createApp } from './http/app.ts'
@@ -103,7 +103,7 @@ export function followRedis(
 }
 
 function reasonsAgainst(documents: DocumentsStatus, redis: Problem, now: EpochMs): Reason[] {
-  const { newestMinute, problem } = documents
+  const { newestMinute, problem, isRefused } = documents
   const reasons: Reason[] = []
   const ageMs = now - minuteStart(newestMinute ?? 0)
   if (newestMinute === undefined) {
@@ -111,10 +111,12 @@ function reasonsAgainst(documents: DocumentsStatus, redis: Problem, now: EpochMs
   } else if (ageMs > STALE_MS) {
     reasons.push({ reason: 'old-list', text: `the newest snapshot is ${Math.floor(ageMs / 1_000)} s old` })
   }
-  if (redis !== undefined) {
+  if (redis !== undefined && isRefusal(problemError(redis))) {
+    reasons.push({ reason: 'redis-refuses', text: `Redis refuses: ${redis}` })
+  } else if (redis !== undefined) {
     reasons.push({ reason: 'redis', text: `Redis is away: ${redis}` })
   } else if (problem !== undefined) {
-    reasons.push({ reason: 'redis', text: problem })
+    reasons.push({ reason: isRefused ? 'redis-refuses' : 'redis', text: problem })
   }
   return reasons
 }

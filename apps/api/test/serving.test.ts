@@ -139,3 +139,27 @@ t.test('flushed, or without functions, the last good documents stay until it is 
   })
   await eventually('a history read again', async () => (await getJson(`${api.base}/BTC/daily`)).count === 1)
 })
+
+// docs/faults.md, 9
+t.test('a wrong password and a missing right are named as a refusal, and are over once mended', async t => {
+  const redis = await startRedis(t)
+  const writer = await openTestWriter(t, redis.url)
+  await writer.writeMinute(now())
+  const raw = redis.client()
+  await raw.call('ACL', 'SETUSER', 'api', 'on', '>right', '~*', '&*', '+@all')
+  const api = await startTestApi(t, redis.url.replace('//', '//api:wrong@'), { nothing: true })
+  const expectRefused = async (said: RegExp) => {
+    await eventually('the reason', async () => said.test(await reasonsOf(api)))
+    const metrics = await fetch(`${api.ops}/metrics`)
+    t.match(await metrics.text(), /^kimchi_ready\{reason="redis-refuses"\} 0$/m)
+  }
+  await expectRefused(/Redis refuses: .*WRONGPASS/)
+  await raw.call('ACL', 'SETUSER', 'api', '>wrong')
+  const isReady = async () => (await ask(`${api.ops}/ready`)).status === 200
+  await eventually('the right password', isReady)
+  await raw.call('ACL', 'SETUSER', 'api', '-fcall_ro')
+  await writer.writeMinute(now())
+  await expectRefused(/NOPERM.*ACL LOAD/)
+  await raw.call('ACL', 'SETUSER', 'api', '+fcall_ro')
+  await eventually('the right', isReady)
+})

@@ -10,7 +10,7 @@ t.test('the URL of a Redis may come from a file; the apps get the URL', async t 
   t.equal(handedOn.REDIS_URL_FILE, undefined)
   t.equal(readConfig('demo', env).REDIS_URL, undefined, 'the demo has a Redis of its own')
   t.throws(() => readConfig('live', { ...env, REDIS_URL: 'redis://127.0.0.1' }), {
-    message: /REDIS_URL and REDIS_URL_FILE must not both be set/,
+    message: /REDIS_URL and the file of REDIS_URL_FILE must not differ/,
   })
 })
 

@@ -6,14 +6,20 @@ type Environment = Readonly<Record<string, string | undefined>>
 /**
  * An environment in which `REDIS_URL` is the text of the file that `REDIS_URL_FILE` points at, as container
  * secrets are mounted.
- * @throws KimchiError `KIMCHI_ERR_CONFIG` when the file can't be read, or both variables are set
+ * @throws KimchiError `KIMCHI_ERR_CONFIG` when the file can't be read, or both variables are set and differ
  */
 export function withSecretFile(env: Environment): Environment {
   const { REDIS_URL_FILE: file, REDIS_URL: url } = env
   if (!file) return env
-  if (url) throw configError('REDIS_URL and REDIS_URL_FILE must not both be set')
+  const text = readSecret(file)
+  if (url && url.trim() !== text)
+    throw configError('REDIS_URL and the file of REDIS_URL_FILE must not differ')
+  return { ...env, REDIS_URL: text }
+}
+
+function readSecret(file: string): string {
   try {
-    return { ...env, REDIS_URL: readFileSync(file, 'utf8').trim() }
+    return readFileSync(file, 'utf8').trim()
   } catch (thrown) {
     const shown = `${JSON.stringify(file)} (${messageOf(thrown)})`
     throw configError(`REDIS_URL_FILE must be a readable file, got: ${shown}`)

@@ -6,7 +6,7 @@ import {
   KimchiError,
   type Milliseconds,
 } from '@kimchi/core'
-import { isRetryable } from './redis/redis-error.ts'
+import { isRefusal, isRetryable } from './redis/redis-error.ts'
 import type { SampleBatch, SampleWriter, WriteResult } from './writer.ts'
 
 /** 24 hours of minutes; when there are more, the oldest is dropped. */
@@ -83,7 +83,7 @@ export class MinuteQueue {
       /** Why the last attempt failed; undefined while writing works. */
       problem: this.#problem?.message,
       /** Whether Redis was there, and refused. */
-      isRefused: this.#problem instanceof KimchiError && this.#problem.code === 'KIMCHI_ERR_REDIS_REFUSES',
+      isRefused: isRefusal(this.#problem),
       /** Symbols whose samples Redis refused because a key of theirs is damaged, until it accepts one again. */
       damaged: [...this.#damaged],
       totals: { ...this.#totals },

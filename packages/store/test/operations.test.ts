@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { chmod, readFile, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createFolder, eventually, startRedis, type TestRedis } from '@kimchi/testkit'
@@ -59,7 +59,7 @@ t.test('every command of docs/operations.md works for an operator', async t => {
   t.ok(commands.length > 8)
   for (const command of commands) {
     const printed = await shell(command)
-    t.ok(printed.trim() !== '' && !/ERR|NOPERM/.test(printed), `${command}\n${printed.slice(0, 200)}`)
+    t.ok(printed.trim() !== '' && !/^(ERR|NOPERM) /m.test(printed), `${command}\n${printed.slice(0, 200)}`)
   }
 })
 
@@ -104,4 +104,48 @@ t.test('a password is rotated while Redis runs, and both are good meanwhile', as
   await shell(load)
   t.equal(await layout(next), '1')
   await t.rejects(next.call('AUTH', 'ingester', 'ingester'), { message: /WRONGPASS/ })
+})
+
+// docs/faults.md, 9
+t.test('kp_status says why Redis refuses writes, and calls nobody gone who may be refused', async t => {
+  const { connection, writer, raw, ask, redis } = await openStore(t)
+  const { now } = await todayMinutes(connection)
+  await writer.track([BTC])
+  for (const id of ['a', 'b']) await writer.announce(id, { version: '1' })
+  await raw.del('{kp}:ingester:a')
+  const write = () => writer.write({ minute: now, samples: [sampleOf('BTC', now)] })
+  const expectRefusal = async (message: RegExp, said: RegExp) => {
+    await t.rejects(write(), { message })
+    const lines = await ask('kp_status')
+    t.match(
+      lines.find(line => line.startsWith('redis ')),
+      said,
+    )
+    t.match(
+      lines.filter(line => line.startsWith('ingester ')),
+      [/^ingester a heard \d s ago gone, or refused: see its \/ready$/, /version 1/],
+    )
+  }
+  t.match((await ask('kp_status')).join('\n'), /^redis .*accepts writes/m)
+  await raw.config('SET', 'maxmemory', '1mb')
+  await expectRefusal(/OOM/, /REFUSES writes: its memory is full, \d+ of 1 MB, .*: 1 OOM$/)
+  await raw.config('SET', 'maxmemory', '0')
+  await raw.config('SET', 'min-replicas-to-write', '1')
+  await expectRefusal(/NOREPLICAS/, /REFUSES writes: it reaches no replica, /)
+  await raw.config('SET', 'min-replicas-to-write', '0')
+  await raw.config('SET', 'save', '3600 1')
+  await mkdir(join(redis.dir, 'dump.rdb'))
+  await raw.call('BGSAVE')
+  await eventually('the save has failed', async () =>
+    /rdb_last_bgsave_status:err/.test(await raw.info('persistence')),
+  )
+  await expectRefusal(/MISCONF/, /REFUSES writes: its last save failed, /)
+  await rm(join(redis.dir, 'dump.rdb'), { recursive: true })
+  await raw.call('BGSAVE')
+  await eventually('the save is done', async () =>
+    /rdb_last_bgsave_status:ok/.test(await raw.info('persistence')),
+  )
+  await raw.call('CONFIG', 'RESETSTAT')
+  await raw.call('ACL', 'SETUSER', 'default', '-zadd')
+  await expectRefusal(/NOPERM/, /accepts writes, .* refused since its start: 1 NOPERM$/)
 })

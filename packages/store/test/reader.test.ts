@@ -191,6 +191,7 @@ t.test('kp_status prints what is stored, each coin and each ingester', async t =
     /^now {9}\S+ UTC$/,
     new RegExp(`^last minute ${formatTimestamp(now)}, \\d+ s ago$`),
     new RegExp(`^prices {6}live, layout 1, library ${LIBRARY_VERSION}$`),
+    /^redis {7}accepts writes, \d+ MB, 0 replicas, refused since its start: nothing$/,
     /^coins {7}1 fresh, 1 stale, 1 halted, 0 without a price, 2 quarantined, 0 left$/,
     new RegExp(`^BTC {2}fresh {7}${formatTimestamp(now)} 1.2442% samples today 1$`),
     new RegExp(`^ETH {2}stale {7}${formatTimestamp(now - 3)} 1.2442% samples today [01]$`),

@@ -57,6 +57,7 @@ t.test('anything else is refused', async t => {
     'redis://a:x',
     'redis://a/x',
     'redis://%zz@a',
+    ...['p/w', 'p@w', 'p%w'].map(password => `redis://api:${password}@redis:6379`),
     'redis://a b',
     'redis://a%62',
     'redis+sentinel://a:1',
@@ -70,4 +71,5 @@ t.test('anything else is refused', async t => {
   ]
   for (const wrong of wrongs) t.equal(parseRedisUrl(wrong), undefined, wrong)
   t.ok(redisUrlSetting.sensitive, 'no complaint prints a password')
+  t.match(redisUrlSetting.allowed, /user:password@.*percent-encoded/)
 })

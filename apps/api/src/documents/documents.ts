@@ -1,6 +1,6 @@
 import type { EpochMinute, EpochMs, Milliseconds } from '@kimchi/core'
 import { KimchiError, messageOf, minuteStart } from '@kimchi/core'
-import type { Board } from '@kimchi/store'
+import { type Board, isRefusal } from '@kimchi/store'
 import { CompressedBody, QUALITY } from './compressed-body.ts'
 import { type Document, NEXT_AFTER_MS } from './document.ts'
 import { Histories, type Sources } from './histories.ts'
@@ -44,6 +44,7 @@ export class Documents {
   readonly #loading = new Map<string, Promise<void>>()
   #isReadWanted = false
   #problem: string | undefined
+  #isRefused = false
 
   constructor(sources: Sources) {
     this.#sources = sources
@@ -128,6 +129,8 @@ export class Documents {
       corrupt: corrupt + this.#histories.corrupt,
       /** Why the last read failed; undefined when it did not. */
       problem: this.#problem,
+      /** Whether Redis refused that read: a person must act. */
+      isRefused: this.#problem !== undefined && this.#isRefused,
     }
   }
 
@@ -160,6 +163,7 @@ export class Documents {
       const level = thrown instanceof KimchiError && thrown.code === 'KIMCHI_ERR_NOT_READY' ? 'info' : 'warn'
       if (this.#problem === undefined) this.#sources.log[level]({ err: thrown }, 'documents not refreshed')
       this.#problem = `Redis could not be read: ${messageOf(thrown)}`
+      this.#isRefused = isRefusal(thrown)
     }
     const now = this.#sources.clock.now()
     const pause = now - this.#dueAt < SLOW_POLL_AFTER_MS ? POLL_MS : SLOW_POLL_MS
@@ -172,6 +176,7 @@ export class Documents {
       // Somebody emptied Redis. Until it is filled again, the answers of a moment ago are better than none.
       this.#histories.invalidate()
       this.#problem = 'Redis is empty, the last good documents are served'
+      this.#isRefused = false
       return
     }
     if (this.#problem !== undefined) this.#sources.log.info({}, 'documents are refreshed again')

@@ -190,9 +190,40 @@ local function add_named(rows, state, text)
   end
 end
 
-local function ingester_row(id, age, fields)
+local function info_of(section)
+  local fields = {}
+  for field, value in string.gmatch(redis.call('INFO', section), '([%w_]+):([^\r\n]*)') do fields[field] = value end
+  return fields
+end
+
+-- By these errors a server refuses a write or a user. It counts them since its start.
+local REFUSALS = { 'OOM', 'MISCONF', 'NOREPLICAS', 'NOPERM', 'WRONGPASS' }
+
+-- How the server of these keys is doing, and whether it refuses what an ingester writes, or may do so.
+local function server_text()
+  local memory, disk, peers = info_of('memory'), info_of('persistence'), info_of('replication')
+  local errors, causes, refused = info_of('errorstats'), {}, {}
+  local used, max = tonumber(memory.used_memory), tonumber(memory.maxmemory)
+  local counted = used - (tonumber(memory.mem_not_counted_for_evict) or 0)
+  if max > 0 and counted > max and memory.maxmemory_policy == 'noeviction' then append(causes, 'its memory is full') end
+  if disk.aof_last_write_status == 'err' then append(causes, 'its last write to disk failed') end
+  if disk.rdb_last_bgsave_status == 'err' then append(causes, 'its last save failed') end
+  if peers.min_slaves_good_slaves == '0' then append(causes, 'it reaches no replica') end
+  if peers.role == 'slave' then append(causes, 'it is a replica') end
+  for _, code in ipairs(REFUSALS) do
+    local count = string.match(errors['errorstat_' .. code] or '', 'count=(%d+)')
+    if count then append(refused, count .. ' ' .. code) end
+  end
+  local megabytes = max > 0 and string.format('%d of %d MB', used / 1048576, max / 1048576)
+    or string.format('%d MB', used / 1048576)
+  return string.format('%s, %s, %s replicas, refused since its start: %s',
+    #causes > 0 and 'REFUSES writes: ' .. table.concat(causes, ', ') or 'accepts writes', megabytes,
+    peers.connected_slaves, #refused > 0 and table.concat(refused, ', ') or 'nothing'), #causes + #refused > 0
+end
+
+local function ingester_row(id, age, fields, is_refusing)
   local heard = 'heard ' .. age_text(age) .. ' ago'
-  if next(fields) == nil then return { 'ingester', id, heard, 'GONE' } end
+  if next(fields) == nil then return { 'ingester', id, heard, is_refusing and 'gone, or refused: see its /ready' or 'GONE' } end
   local function field(name) return fields[name] and fields[name] ~= '' and fields[name] or '-' end
   return {
     'ingester', id, heard, 'version ' .. field('version'), 'upbit ' .. field('upbit_state'),
@@ -207,9 +238,10 @@ register_reading('kp_status', function()
   local newest = minute and timestamp_of(minute) or ''
   local coins, counts = coin_rows(newest)
   local ingesters, quarantined, implausible = {}, {}, {}
+  local server, is_refusing = server_text()
   for id, heard in each_pair(redis.call('ZRANGE', INGESTERS, 0, -1, 'WITHSCORES')) do
     local fields = hash_of(PREFIX .. 'ingester:' .. id)
-    ingesters[#ingesters + 1] = ingester_row(id, math.max(0, now - tonumber(heard)), fields)
+    ingesters[#ingesters + 1] = ingester_row(id, math.max(0, now - tonumber(heard)), fields, is_refusing)
     add_named(quarantined, 'quarantined', fields.quarantined_coins)
     add_named(implausible, 'implausible', fields.implausible_coins)
   end
@@ -218,6 +250,7 @@ register_reading('kp_status', function()
     { 'now', timestamp_of(math.floor(now / 60)) .. ' UTC' },
     { 'last minute', minute and newest .. ', ' .. age_text(math.max(0, now - minute * 60)) .. ' ago' or 'none yet' },
     { 'prices', string.format('%s, layout %s, library %d', meta[1] or 'none yet', meta[2] or 'none yet', VERSION) },
+    { 'redis', server },
     { 'coins', string.format('%d fresh, %d stale, %d halted, %d without a price, %d quarantined, %d left',
       counts.fresh or 0, counts.stale or 0, counts.halted or 0, counts['no price'] or 0, #quarantined,
       counts.left or 0) },

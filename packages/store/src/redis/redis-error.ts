@@ -43,9 +43,14 @@ export function toRedisError(thrown: unknown, where: string): KimchiError {
   return new KimchiError('KIMCHI_ERR_REDIS_REFUSES', `${where}: ${message}${help}`)
 }
 
+/** Whether Redis is there and refuses, until a person acts: it is full, a password is wrong, a right is missing. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof KimchiError && error.code === 'KIMCHI_ERR_REDIS_REFUSES'
+}
+
 /** What a command meets on a connection with this problem: nobody is there, or somebody who does not let us in. */
 export function problemError(problem: string): KimchiError {
-  const isLogin = / (WRONGPASS|NOAUTH) /.test(problem)
+  const isLogin = / (WRONGPASS|NOAUTH|NOPERM) /.test(problem)
   return new KimchiError(isLogin ? 'KIMCHI_ERR_REDIS_REFUSES' : 'KIMCHI_ERR_REDIS', problem)
 }
 
@@ -58,6 +63,7 @@ export function reasonOf(error: unknown): string {
   if (syscall === 'write' && code !== undefined && CLOSED_AT_ONCE.includes(code))
     return `the server closed the connection before it read a command: its max number of clients may be reached (${code})`
   const text = messageOf(error) || code || 'connection failed'
+  if (text.startsWith('WRONGPASS ')) return `${text} (in a URL user and password are percent-encoded)`
   // The first byte of the answer is none of the protocol's: a web server's, for example.
   if (text.startsWith('Unknown RESP type')) return 'what answers there is not a Redis'
   return lastNodeError === undefined ? text : `${text} (${lastNodeError.message})`

@@ -17,7 +17,7 @@ export interface RedisTarget {
 
 /** The forms of `REDIS_URL`, for the settings table. */
 export const URL_FORMS =
-  'redis://[user:password@]host[:port][/db], rediss://…, redis+sentinel://h:p,h:p/name[?sentinelPassword=…], or redis+cluster://h:p,h:p'
+  'redis://[user:password@]host[:port][/db] (percent-encoded), rediss://…, redis+sentinel://h:p,h:p/name[?sentinelPassword=…], or redis+cluster://h:p,h:p'
 
 /** The `REDIS_URL` setting. @see docs/configuration.md */
 export const redisUrlSetting: Setting<string> = {

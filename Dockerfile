@@ -48,7 +48,7 @@ LABEL org.opencontainers.image.title="kimchi-premium api" \
   org.opencontainers.image.description="Answers the two public routes from documents held in memory"
 COPY --from=files-of-api /out ./
 EXPOSE 3000 9464
-HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["node", "health.mjs", "9464"]
+HEALTHCHECK --interval=10s --timeout=10s --start-period=10s CMD ["bash", "health.sh", "9464"]
 CMD ["node", "--enable-source-maps", "apps/api/dist/main.js"]
 
 FROM runtime AS ingester
@@ -56,7 +56,7 @@ LABEL org.opencontainers.image.title="kimchi-premium ingester" \
   org.opencontainers.image.description="Takes both exchanges' prices and writes one sample per coin and minute"
 COPY --from=files-of-ingester /out ./
 EXPOSE 9465
-HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["node", "health.mjs", "9465"]
+HEALTHCHECK --interval=10s --timeout=10s --start-period=10s CMD ["bash", "health.sh", "9465"]
 CMD ["node", "--enable-source-maps", "apps/ingester/dist/main.js"]
 
 FROM runtime AS simulator
@@ -82,6 +82,6 @@ COPY deploy/nginx /etc/nginx/kimchi
 COPY --from=build /src/apps/page/dist /srv/page
 USER 101:101
 EXPOSE 8080 8443
-HEALTHCHECK --interval=10s --timeout=3s CMD ["curl", "-fsS", "-o", "/dev/null", "http://127.0.0.1:8081/live"]
+HEALTHCHECK --interval=5s --timeout=10s CMD ["sh", "/etc/nginx/kimchi/serves.sh"]
 ENTRYPOINT ["/etc/nginx/kimchi/start.sh"]
 CMD []

@@ -1,11 +1,11 @@
 # shellcheck shell=bash disable=SC2154
 # For .ci/engine: a Redis elsewhere, a probe of an address outside, and a primary that is cut off behind Sentinel.
 docker compose down --timeout 5
-sed -i '/^EDGE_/d' "$work/settings"
+sed -i '/^EDGE_/d' "$settings"
 # docker-compose.yml with another file, and the folder that has users and URLs.
 use() {
   export COMPOSE_FILE=$plain:$1
-  echo "REDIS_USERS=$2" >>"$work/settings"
+  echo "REDIS_USERS=$2" >>"$settings"
   docker compose up --detach --wait --wait-timeout 120
   expect_list
 }
@@ -45,4 +45,4 @@ docker compose exec -T ingester-a node -e '
   fetch("http://127.0.0.1:9465/ready").then(async r => { console.log(await r.text()); process.exit(r.ok ? 1 : 0) })'
 divide del
 until expect_whole "$began_at"; do sleep 2; done
-until docker compose exec -T ingester-a node health.mjs 9465 /ready; do sleep 1; done
+until docker compose exec -T ingester-a bash health.sh 9465 /ready; do sleep 1; done

@@ -23,4 +23,4 @@ find apps packages -type f \( -name '*.ts' -o -name '*.tsbuildinfo' -o -name 'ts
   -not -path '*/node_modules/*' -delete
 find . -type d -empty -not -path './node_modules/*' -delete
 rm -f turbo.json
-cp "$root/deploy/image/health.mjs" .
+cp "$root/deploy/image/health.sh" .

@@ -1,7 +1,12 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { utimes } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { lacksNginx, openEdge } from '@kimchi/e2e/edge'
 import { ask, eventually } from '@kimchi/testkit'
 import t from 'tap'
@@ -34,6 +39,8 @@ t.test(
 )
 
 const LIVE = '/api/v1/kimchi-premium'
+const run = promisify(execFile)
+const SERVES = fileURLToPath(new URL('../nginx/serves.sh', import.meta.url))
 const CODINGS = ['br', 'gzip', 'identity']
 
 // docs/faults.md, 105
@@ -97,3 +104,38 @@ function workersOf(master: number): readonly string[] {
   const children = readFileSync(`/proc/${master}/task/${master}/children`, 'utf8').split(' ').filter(Boolean)
   return children.filter(pid => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('worker process'))
 }
+
+t.test(
+  'an edge takes the place of another once a replica answers through it, and after three minutes without any',
+  { skip: lacksNginx },
+  async t => {
+    const api = createServer(({ url }, response) => {
+      response.writeHead(url === LIVE ? 503 : 404).end('{"result":"error","code":"not_ready"}')
+    }).listen(0, '127.0.0.1')
+    t.teardown(() => api.close())
+    await once(api, 'listening')
+    const { port: apiPort } = api.address() as AddressInfo
+    const edge = await openEdge(t, { addresses: ['127.0.0.1'], apiPort })
+    const prefix = dirname(edge.log)
+    const env = {
+      ...process.env,
+      EDGE_LIST: `http://127.0.0.1:${edge.port}${LIVE}`,
+      EDGE_PREFIX: prefix,
+    }
+    const serves = () =>
+      run('sh', [SERVES], { env }).then(
+        () => true,
+        () => false,
+      )
+    t.ok(await serves(), 'a fresh install has no list')
+    api.closeAllConnections()
+    await once(api.close(), 'close')
+    t.equal(JSON.parse(String((await ask(edge.port, LIVE)).body)).code, 'unavailable')
+    t.notOk(await serves(), 'all replicas are away')
+    const past = Date.now() / 1_000 - 181
+    await utimes(join(prefix, 'conf'), past, past)
+    t.ok(await serves(), 'for three minutes')
+    await edge.close()
+    t.notOk(await serves(), 'there is no edge')
+  },
+)

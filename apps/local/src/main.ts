@@ -4,7 +4,7 @@ import { startLocal } from './start.ts'
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 const ending = new AbortController()
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ending.abort())
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => ending.abort())
 
 try {
   const config = readConfig(process.argv[2], process.env)

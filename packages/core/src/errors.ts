@@ -32,3 +32,10 @@ export class KimchiError extends Error {
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)
 }
+
+/** The plain sentence for what Node says of a host on a machine without a network; undefined for any other text. */
+export function noNetworkIn(text: string): string | undefined {
+  if (text.includes('ENETUNREACH')) return 'This machine has no internet.'
+  const [, host] = /(?:ENOTFOUND|EAI_AGAIN) ([\w.-]*\w)/.exec(text) ?? []
+  return host && `This machine has no internet, or its DNS doesn't know ${host}.`
+}

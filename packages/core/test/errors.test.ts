@@ -1,5 +1,5 @@
 import t from 'tap'
-import { KimchiError, messageOf } from '../src/errors.ts'
+import { KimchiError, messageOf, noNetworkIn } from '../src/errors.ts'
 
 t.test('an error has a code, a message and its cause', async t => {
   const cause = new Error('socket hang up')
@@ -19,4 +19,12 @@ t.test('anything thrown has a text', async t => {
   t.equal(messageOf('broken'), 'broken')
   t.equal(messageOf(undefined), 'undefined')
   t.equal(messageOf(null), 'null')
+})
+
+t.test('what Node says of a host without a network becomes a plain sentence', async t => {
+  const unknown = "This machine has no internet, or its DNS doesn't know api.upbit.com."
+  t.equal(noNetworkIn('fetch failed: getaddrinfo ENOTFOUND api.upbit.com; and more'), unknown)
+  t.equal(noNetworkIn('getaddrinfo EAI_AGAIN api.upbit.com.'), unknown)
+  t.equal(noNetworkIn('connect ENETUNREACH 1.1.1.1:443 - Local'), 'This machine has no internet.')
+  t.equal(noNetworkIn('connect ECONNREFUSED 127.0.0.1:1'), undefined)
 })

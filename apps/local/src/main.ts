@@ -1,3 +1,4 @@
+import { messageOf } from '@kimchi/core'
 import { systemClock } from '@kimchi/runtime'
 import { readConfig } from './config.ts'
 import { startLocal } from './start.ts'
@@ -11,6 +12,6 @@ try {
   await startLocal(config, { say, signal: ending.signal, clock: systemClock })
   process.exit(0)
 } catch (thrown) {
-  say(thrown instanceof Error ? thrown.message : String(thrown))
+  say(messageOf(thrown))
   process.exit(1)
 }

@@ -62,9 +62,9 @@ check_out() {
   local kept='' staged='' code=0
   git diff --cached --quiet -- deploy/redis || staged=yes
   git merge-base --is-ancestor "$1" HEAD && kept=yes staged=yes
-  git diff --quiet -- deploy/redis || kept=yes staged=''
+  { git diff --quiet -- deploy/redis && [ -z "$(git ls-files --others deploy/redis)" ]; } || kept=yes staged=''
   rm -rf "$work/users" && cp -a deploy/redis "$work/users"
-  git restore --staged --worktree deploy/redis
+  git restore --staged --worktree deploy/redis && git clean -dfq deploy/redis
   git ls-files --error-unmatch deploy/upgrade.sh >/dev/null 2>&1 || rm -f deploy/upgrade.sh
   git checkout --quiet "$1" -- || kept=yes code=1
   [ -z "$kept" ] || cp -a "$work/users/." deploy/redis

@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process'
+import { chmod, cp, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { createFolder } from '@kimchi/testkit'
+import t, { type Test } from 'tap'
+
+const run = promisify(execFile)
+const SCRIPT = fileURLToPath(new URL('../upgrade.sh', import.meta.url))
+
+/** All that is asked of docker; a build fails with BUILD=1. Containers are for .ci/engine. */
+const DOCKER = `#!/bin/sh
+case "$*" in
+  'compose config') echo 'name: x' ;;
+  'compose config --services') ;;
+  'compose build') exit "$BUILD" ;;
+  'compose config --hash'*) echo 'edge hash' ;;
+  *config-hash*) echo hash ;;
+  *) echo x ;;
+esac
+`
+
+/** A checkout of the first of two versions: the second has other users, a file more, and the script. */
+async function openCheckout(t: Test) {
+  const dir = await createFolder(t)
+  const bin = join(dir, 'bin')
+  const users = join(dir, 'deploy/redis/users.acl')
+  await mkdir(join(dir, 'deploy/redis'), { recursive: true })
+  await mkdir(bin)
+  await writeFile(join(bin, 'docker'), DOCKER)
+  await chmod(join(bin, 'docker'), 0o755)
+  await writeFile(join(dir, '.gitignore'), '/bin/\n/.env\n')
+  const env = { PATH: `${bin}:${process.env.PATH}`, HOME: dir, TMPDIR: dir }
+  const git = async (...args: readonly string[]) =>
+    (
+      await run('git', ['-c', 'user.name=x', '-c', 'user.email=x@x', ...args], { cwd: dir, env })
+    ).stdout.trim()
+  const commit = async (text: string) => {
+    await writeFile(users, text)
+    await git('add', '--all')
+    await git('commit', '--quiet', '--message', text)
+    return git('rev-parse', '--short', 'HEAD')
+  }
+  await git('init', '--quiet')
+  const old = await commit('old')
+  await cp(SCRIPT, join(dir, 'deploy/upgrade.sh'))
+  await writeFile(join(dir, 'deploy/redis/api-url'), 'url')
+  const next = await commit('new')
+  await git('checkout', '--quiet', old)
+  return {
+    ...{ old, next, users, git },
+    upgrade: (version: string, BUILD = '0') =>
+      run('bash', [SCRIPT, version], { cwd: dir, env: { ...env, BUILD } }),
+    /** The version that is checked out, the users, and the tag of the images. */
+    state: async () => {
+      const tag = await readFile(join(dir, '.env'), 'utf8').catch(() => '')
+      return [await git('rev-parse', '--short', 'HEAD'), await readFile(users, 'utf8'), tag.trim()]
+    },
+  }
+}
+
+t.test('going back, and after a failure, the newer users stay, and no way forward is blocked', async t => {
+  const { old, next, upgrade, state } = await openCheckout(t)
+  await upgrade(next)
+  t.strictSame(await state(), [next, 'new', `VERSION=${next}`])
+  for (const attempt of ['first', 'second']) {
+    await upgrade(old)
+    t.strictSame(await state(), [old, 'new', `VERSION=${old}`], attempt)
+    t.match(await upgrade(next, '1').catch(({ stdout }) => stdout), `deploy/upgrade.sh ${next}; or `)
+    t.strictSame(await state(), [old, 'new', `VERSION=${old}`], attempt)
+    await upgrade(next)
+    t.strictSame(await state(), [next, 'new', `VERSION=${next}`], attempt)
+  }
+  await t.rejects(upgrade('no-such'), { message: /no-such is no commit here: git fetch/ })
+})
+
+t.test('users of your own in the checkout stay as they are, whatever happens', async t => {
+  const { old, next, users, upgrade, state } = await openCheckout(t)
+  await writeFile(users, 'mine')
+  await t.rejects(upgrade(next, '1'))
+  t.strictSame(await state(), [old, 'mine', ''])
+  for (const version of [next, old, next]) {
+    await upgrade(version)
+    t.strictSame(await state(), [version, 'mine', `VERSION=${version}`])
+  }
+})

@@ -49,7 +49,7 @@ eval "$(sed -n '/^kubectl config set-context/p; /^next=/,/^done/p' docs/operatio
 export EDGE EDGE_OPS API_OPS INGESTER_OPS
 curl -s --retry 60 --retry-delay 1 --retry-all-errors "$EDGE/" "$EDGE_OPS/" "$API_OPS/" "$INGESTER_OPS/" >/dev/null
 looking=$(runbook '/^redis-cli |^curl .*\$(EDGE|API|INGESTER)/p') importing=$(runbook '/^kubectl .*import-main/p')
-asking=$(runbook '/^kubectl .*--askpass$/p') setting=$(runbook 's/.*`(kubectl .* set env [^`]*)`.*/\1/p')
+asking=$(runbook '/^kubectl .*--askpass$/p') setting=$(runbook 's/.*`(kubectl set env [^`]*)`.*/\1/p')
 bash -euxc "$looking" >/dev/null
 printf 'operator\nPING\n' | bash -euxc "$asking" | grep PONG
 # One day more than the ingesters fill: 365 take hours.

@@ -10,12 +10,16 @@ import { parse, parseAllDocuments } from 'yaml'
 const run = promisify(execFile)
 const HERE = fileURLToPath(new URL('.', import.meta.url))
 const FOLDER = join(HERE, '../kubernetes')
+const API = join(FOLDER, 'base/api.yaml')
+const SERVES = join(HERE, '../nginx/serves.sh')
 
 interface Container {
   readonly image: string
   readonly imagePullPolicy?: string
   readonly securityContext?: object
   readonly env?: readonly { readonly name: string; readonly value?: string }[]
+  readonly startupProbe?: { readonly periodSeconds: number; readonly failureThreshold: number }
+  readonly lifecycle?: { readonly preStop: { readonly sleep: { readonly seconds: number } } }
   readonly resources?: { readonly limits?: { memory?: string }; readonly requests?: { cpu?: string } }
 }
 
@@ -28,6 +32,7 @@ interface Manifest {
       readonly spec: {
         readonly securityContext?: object
         readonly automountServiceAccountToken?: boolean
+        readonly terminationGracePeriodSeconds?: number
         readonly containers: readonly Container[]
       }
     }
@@ -118,6 +123,19 @@ t.test('the manifests, as far as no cluster tells', { skip }, async t => {
       }
     }
     t.notMatch(JSON.stringify(manifests), /redis:\/\/[^"]*:[^"]*@/, 'no password is in a manifest')
+  })
+
+  // docs/faults.md, 122
+  await t.test('a replica outlives the caches of its name, and no edge is killed for waiting', async t => {
+    const podOf = (app: string) => workloads.find(({ metadata }) => metadata.name === app)?.spec.template.spec
+    const api = podOf('api')
+    const seconds = api?.containers[0]?.lifecycle?.preStop.sleep.seconds ?? 0
+    const [, kept = ''] = /keep the address for (\d+) s/.exec(await readFile(API, 'utf8')) ?? []
+    t.ok(Number(kept) > 0 && seconds > Number(kept) + 2, 'the edge asks every 2 s')
+    t.ok((api?.terminationGracePeriodSeconds ?? 0) > seconds + 10, 'and it ends in order')
+    const { periodSeconds = 0, failureThreshold = 0 } = podOf('edge')?.containers[0]?.startupProbe ?? {}
+    const [, waits = ''] = /-gt (\d+) \]/.exec(await readFile(SERVES, 'utf8')) ?? []
+    t.ok(Number(waits) > 0 && periodSeconds * failureThreshold > 2 * Number(waits))
   })
 
   await t.test('no image of ours can be pulled before an overlay names a registry', async t => {

@@ -22,17 +22,11 @@ export function Notices({ firing }: { firing: readonly Firing[] }) {
   )
 }
 
-/** Says that something could not be loaded, and offers to try again where that may help. */
-export function Failure({ text, onRetry }: { text: string; onRetry?: () => void }) {
-  const { t } = useView()
+/** Says that something could not be loaded. */
+export function Failure({ text }: { text: string }) {
   return (
     <p class="notice trouble" role="alert">
-      {text}{' '}
-      {onRetry && (
-        <button type="button" onClick={onRetry}>
-          {t.retry}
-        </button>
-      )}
+      {text}
     </p>
   )
 }

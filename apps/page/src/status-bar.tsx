@@ -14,13 +14,7 @@ export function StatusBar(live: Live) {
   const age = useNow(() => list && fill(t.ago, f.age(now() - utcMs(list.updated_at))))
   return (
     <div class="status">
-      <div role="status">
-        {trouble && (
-          <p class="trouble" {...(list && { title: f.utc(utcMs(list.updated_at), now()) })}>
-            {trouble}
-          </p>
-        )}
-      </div>
+      <div role="status">{trouble && <p class="trouble">{trouble}</p>}</div>
       {list && !trouble && (
         <p class="age">
           {t.updated} <Time at={list.updated_at} /> · {age}

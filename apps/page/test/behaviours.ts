@@ -26,6 +26,7 @@ export async function behaviours(t: Test, browser: Browser, base: string): Promi
     test('an alert is told once, until the premium has clearly been back beyond its bound', alertsOnce),
     test('another tab has the same alerts, and knows what has been told', twoTabs),
     test('a bank’s rate adds a column to the list, and changes nothing else', bankRate),
+    test('a tap and the arrow keys choose a day of the chart', chosenDay),
     test('a phone whose notifications can only throw is offered the title', phoneAlert),
     test('while an age grows, the table is not drawn again', growingAge),
     test('on a slow phone little moves while the page is loaded, on a first and a second visit', shifts),
@@ -296,6 +297,38 @@ async function twoTabs(t: Test, open: Open) {
   t.strictSame(await other.evaluate('window.notified'), [], 'a tab that is opened later knows')
   await set('0.2')
   await other.getByText('(USDT, 0.2% or above)').waitFor()
+}
+
+async function chosenDay(t: Test, open: Open) {
+  const answers = goodAnswers()
+  const { BTC } = answers.histories
+  if (!BTC) throw new Error('no history')
+  // Of the last 30 dates 10 have no row: a hole in the middle of the chart.
+  answers.histories = { BTC: { ...BTC, data: BTC.data.toSpliced(-20, 10) } }
+  const { page } = await open(t, answers, { hash: '#/BTC/30', hasTouch: true })
+  const legend = page.locator('.legend')
+  const date = () => legend.locator('time').textContent()
+  const canvas = page.locator('.canvas')
+  const [today, before] = [BTC.data.at(-1), BTC.data.at(-2)]
+  await page.waitForSelector('.canvas[data-style=candles]')
+  t.equal(await date(), today?.date)
+  t.match(await legend.textContent(), /runningOpen .*Average .*┄ Period average/)
+  const box = (await canvas.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 }
+  await page.touchscreen.tap(box.x + 0.1 * box.width, box.y + box.height / 2)
+  await eventually('an early day', async () => ((await date()) ?? '') < `${BTC.data.at(-21)?.date}`)
+  const slider = page.getByRole('slider', { name: 'Day on the chart' })
+  await slider.focus()
+  await page.keyboard.press('End')
+  await page.keyboard.press('ArrowLeft')
+  t.equal(await date(), before?.date)
+  t.match(await slider.getAttribute('aria-valuetext'), new RegExp(`^${before?.date}: Close .*%$`))
+  await page.getByRole('button', { name: '7-day average' }).click()
+  t.notMatch(await legend.textContent(), /\(\d days\)/)
+  for (let day = 0; day < 6; day += 1) await slider.press('ArrowLeft')
+  t.match(await legend.textContent(), /7-day average .*\(3 days\)/, 'a mean over the hole')
+  for (let day = 0; day < 3; day += 1) await slider.press('ArrowLeft')
+  t.match(await legend.textContent(), /no data/, 'the hole has a place')
+  t.match(await slider.getAttribute('aria-valuetext'), /: no data$/)
 }
 
 /** A phone's constructor, which is there and can only throw. */

@@ -1,3 +1,4 @@
+import type { CoinPremium } from '@kimchi/client'
 import { eventually } from '@kimchi/testkit'
 import type { Browser, Page } from '@kimchi/testkit/chromium'
 import type { Test } from 'tap'
@@ -33,12 +34,13 @@ export async function looks(t: Test, browser: Browser, base: string): Promise<vo
   t.jobs = 2
   await Promise.all([
     inTurn('en-US', {
-      'the range is in the address, and those beyond the data are disabled': ranges,
+      'the range is in the address': ranges,
       'draws a year as a line on a phone, a week as candles': chartStyles,
       'the days need no sideways scrolling, each row as high as the next': days,
       'a premium is rounded to two digits, and has a sign where these have one': rounding,
       'the axis of days has no label that is cut off': axisLabels,
       'explains an empty list and an address without a page': emptyWords,
+      'a phone keeps its search, whatever the alert says, and its head': phoneTools,
       'a phone shows more than six coins, with targets of 44 pixels': phone,
     }),
     inTurn('ko-KR', {
@@ -60,25 +62,16 @@ async function ranges(t: Test, show: Show) {
   t.match(page.url(), /#\/BTC\/7$/)
   await show({ hash: '#/BTC/12345' })
   await untilDays(page, 90)
-  await show({ hash: '#/ETH' })
-  await untilDays(page, 8)
-  const buttons = await page
-    .locator('.ranges fieldset button')
-    .evaluateAll(found => found.map(button => [button.textContent, (button as HTMLButtonElement).disabled]))
-  t.strictSame(buttons, [
-    ['7 days', false],
-    ['30 days', true],
-    ['90 days', true],
-    ['365 days', true],
-    ['All', false],
-  ])
 }
 
 async function chartStyles(t: Test, show: Show) {
   const page = await show({ hash: '#/BTC/365', width: PHONE })
   await page.waitForSelector('.canvas[data-style=line]')
+  const closes = page.locator('.closes')
+  t.ok(await closes.isVisible(), 'and says so')
   await page.getByRole('button', { name: '7 days' }).click()
   await page.waitForSelector('.canvas[data-style=candles]')
+  t.notOk(await closes.isVisible())
   const average = page.getByRole('button', { name: '7-day average' })
   await average.click()
   t.equal(await average.getAttribute('aria-pressed'), 'true')
@@ -164,6 +157,33 @@ async function emptyWords(t: Test, show: Show, good: Good) {
   await show({ answers, hash: '#/a/b/c' })
   await page.waitForSelector('.empty h1')
   t.match(await page.locator('.empty').textContent(), 'There is no such page.')
+}
+
+async function phoneTools(t: Test, show: Show, good: Good) {
+  const data = Array.from({ length: 200 }, (_, index) => ({
+    ...(good.list.data[index % 10] as CoinPremium),
+    symbol: `C${index}`,
+  }))
+  const page = await show({ answers: { ...good, list: { ...good.list, count: 200, data } }, width: 320 })
+  await page.locator('.alert > button').click()
+  await page.getByLabel('or above').fill('100.25')
+  await page.getByLabel('or below').fill('-100.25')
+  await page.locator('.alert [type=submit]').click()
+  await page.getByText('≥ 100.25% ≤ -100.25%').first().waitFor()
+  const box = (selector: string) => page.locator(selector).evaluate(found => found.getBoundingClientRect())
+  for (const width of [320, 390]) {
+    await page.setViewportSize({ width, height: 780 })
+    const search = await box('.tools [type=search]')
+    t.ok(search.width >= 140, `a search of ${search.width} px at ${width}`)
+    t.ok((await box('.alert > button')).right <= width, 'the alert ends on the screen')
+  }
+  for (const width of [390, 1200]) {
+    await page.setViewportSize({ width, height: 780 })
+    await page.evaluate('scrollTo(0, 3000)')
+    const { top } = await box('.coins thead .premium')
+    t.ok(top >= 0 && top < 20, `the head is in view at ${width}: ${top}`)
+    t.ok((await box('.status .age')).bottom <= 780, 'the age, too')
+  }
 }
 
 async function phone(t: Test, show: Show, good: Good) {

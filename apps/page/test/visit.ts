@@ -15,6 +15,7 @@ export interface Visit {
 export interface VisitOptions {
   readonly hash?: string
   readonly locale?: string
+  readonly hasTouch?: boolean
   /** Called before the page is loaded. */
   readonly prepare?: (page: Page) => Promise<unknown>
 }
@@ -27,9 +28,9 @@ export async function visit(
   t: Teardown,
   browser: Browser,
   base: string,
-  { hash = '', locale = 'en-US', prepare }: VisitOptions = {},
+  { hash = '', locale = 'en-US', hasTouch = false, prepare }: VisitOptions = {},
 ): Promise<Visit> {
-  const page = await browser.newPage({ locale, viewport: { width: 1200, height: 800 } })
+  const page = await browser.newPage({ locale, hasTouch, viewport: { width: 1200, height: 800 } })
   t.teardown(() => page.close())
   page.setDefaultTimeout(SLOWEST_MS)
   const asked: string[] = []

@@ -2,16 +2,11 @@ import { useState } from 'preact/hooks'
 import { PopoverForm } from '../popover-form.tsx'
 import { fill } from '../text/language.ts'
 import { useView } from '../view.ts'
-import { type Band, SIGNS, targetName } from './alert.ts'
+import { type Band, BOUNDS, SIGNS, targetName } from './alert.ts'
 import { permission } from './notify.ts'
 
-const BOUNDS = [
-  ['above', '3.5'],
-  ['below', '-1.5'],
-] as const
-
 const boundsOf = (band: Band | undefined) =>
-  BOUNDS.flatMap(([bound]) => (band?.[bound] === undefined ? [] : `${SIGNS[bound]} ${band[bound]}%`))
+  BOUNDS.flatMap(bound => (band?.[bound] === undefined ? [] : `${SIGNS[bound]} ${band[bound]}%`))
 
 /** The alert that is set, which opens the form that sets it and has every alert. @param target a symbol, or the median */
 export function AlertForm({ target }: { target: string }) {
@@ -32,14 +27,14 @@ export function AlertForm({ target }: { target: string }) {
   const label = [t.alert, ...boundsOf(band)].join(' ')
   return (
     <PopoverForm kind="alert" label={label} name={fill(t.alertOf, targetName(target, t))} onSubmit={submit}>
-      {BOUNDS.map(([bound, example]) => (
+      {BOUNDS.map(bound => (
         <label key={`${bound} ${band?.[bound]}`}>
           {/* Some keyboards for numbers have no minus. */}
           <input
             type="number"
             inputMode="text"
             name={bound}
-            placeholder={example}
+            placeholder={bound === 'above' ? '3.5' : '-1.5'}
             step="any"
             min={-1_000}
             max={1_000}

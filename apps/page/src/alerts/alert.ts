@@ -12,6 +12,8 @@ export const SIGNS = { above: '≥', below: '≤' } as const
 
 type Bound = keyof typeof SIGNS
 
+export const BOUNDS = Object.keys(SIGNS) as Bound[]
+
 /** Bounds in percent that a premium is to reach: this or more, this or less. */
 export type Band = { readonly [bound in Bound]?: number | undefined }
 
@@ -38,7 +40,7 @@ function compare(alerts: Alerts, current: readonly CoinPremium[]) {
     const row = current.find(({ symbol }) => symbol === target)
     const premium_pct = (target === MEDIAN ? summarise(current)?.median : row?.premium_pct) ?? Number.NaN
     const margin = Math.max(RETURN_POINTS, row ? resolutionPct(row) : 0)
-    return (Object.keys(SIGNS) as Bound[]).flatMap(bound => {
+    return BOUNDS.flatMap(bound => {
       const threshold = band[bound]
       if (threshold === undefined) return []
       const beyond = (bound === 'above' ? 1 : -1) * (changeSince(threshold, premium_pct) ?? Number.NaN)

@@ -20,7 +20,7 @@ export function BankFigure() {
     return undefined
   }
   const form = (
-    <PopoverForm kind="bank" label={rate ? f.price(rate.krw) : t.enter} name={t.bankRate} onSubmit={submit}>
+    <PopoverForm kind="bank" label={rate ? f.price(rate.krw) : t.set} name={t.bankRate} onSubmit={submit}>
       <label>
         <input name="rate" inputMode="decimal" placeholder="1,380" defaultValue={rate && f.price(rate.krw)} />{' '}
         KRW

@@ -8,7 +8,7 @@ import { Change, Percent, Stale } from '../values.tsx'
 import { useView } from '../view.ts'
 import { Chart } from './chart.tsx'
 import { DayTable } from './day-table.tsx'
-import { changeSince, dayBefore, figuresOf, toDays } from './days.ts'
+import { averageOf, changeSince, dayBefore, toDays } from './days.ts'
 import { FigureList } from './figure-list.tsx'
 import { useHistory } from './history.ts'
 import { HistoryNotice } from './history-notice.tsx'
@@ -28,10 +28,10 @@ export function CoinView({ symbol, range, row }: CoinProps) {
   const [hasAverage, onAverage] = useKept('movingAverage', false)
   const currentRow = row && current.find(coin => coin === row)
   const known = useHistory(symbol, range)
-  const { history, total, error } = known
+  const { history, error } = known
   const today = new Date(now()).toISOString().slice(0, 10)
   const days = useMemo(() => toDays(history?.data ?? [], today, range), [history, range, today])
-  const figures = useMemo(() => figuresOf(days, currentRow?.premium_pct), [days, currentRow])
+  const average = useMemo(() => averageOf(days), [days])
   const yesterday = days.find(({ date }) => date === dayBefore(today))
   const since = currentRow && changeSince(yesterday?.close_pct, currentRow.premium_pct)
   const asOfText = history?.asOf ? fill(t.runningAsOf, f.time(utcMs(history.asOf), now())) : ''
@@ -61,19 +61,13 @@ export function CoinView({ symbol, range, row }: CoinProps) {
         )}
       </div>
       <HistoryNotice {...known} symbol={symbol} isListed={row !== undefined} />
-      {figures && (
+      {average !== undefined && (
         <>
-          <RangeSwitch
-            symbol={symbol}
-            range={range}
-            total={total}
-            hasAverage={hasAverage}
-            onAverage={onAverage}
-          />
-          <Chart days={days} symbol={symbol} hasAverage={hasAverage} average={figures.average} />
+          <RangeSwitch symbol={symbol} range={range} hasAverage={hasAverage} onAverage={onAverage} />
+          <Chart days={days} symbol={symbol} hasAverage={hasAverage} average={average} />
         </>
       )}
-      <FigureList row={row} count={days.length} figures={figures} />
+      <FigureList row={row} count={days.length} average={average} />
       {days.length > 0 && <DayTable days={days} symbol={symbol} asOf={asOfText} />}
     </article>
   )

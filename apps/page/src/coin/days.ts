@@ -31,25 +31,10 @@ export function calendarOf(days: readonly DailyPremium[]): string[] {
   return Array.from({ length: count }, (_, index) => dayBefore(last.date, count - 1 - index))
 }
 
-/** With fewer days, one strange day is most of what a premium is compared with. */
-const DAYS_TO_COMPARE = 30
-
-/** Statistics of the days, and where the newest premium stands among them. */
-export interface Figures {
-  /** Mean of all minutes, percent. */
-  readonly average: number
-  /** Percent of the earlier days that closed below the newest premium; undefined before the 30th day. */
-  readonly percentile?: number
-}
-
-/** Figures of ascending days and the newest premium; undefined without a day. */
-export function figuresOf(days: readonly Day[], now: number | undefined): Figures | undefined {
+/** Mean of all minutes of these days, percent; undefined without a day. */
+export function averageOf(days: readonly DailyPremium[]): number | undefined {
   const samples = days.reduce((sum, day) => sum + day.samples, 0)
-  if (samples === 0) return undefined
-  const average = days.reduce((sum, day) => sum + day.avg_pct * day.samples, 0) / samples
-  const closes = days.filter(day => day.status !== 'running').map(day => day.close_pct)
-  if (now === undefined || days.length < DAYS_TO_COMPARE) return { average }
-  return { average, percentile: (100 * closes.filter(close => close < now).length) / closes.length }
+  return samples ? days.reduce((sum, day) => sum + day.avg_pct * day.samples, 0) / samples : undefined
 }
 
 /** Points between a close and the newest premium; undefined without a close. */

@@ -2,20 +2,19 @@ import { type CoinPremium, priceStep, resolutionPct } from '@kimchi/client'
 import { fill } from '../text/language.ts'
 import { Amount, Figure, Percent } from '../values.tsx'
 import { useView } from '../view.ts'
-import type { Figures } from './days.ts'
 
 export interface FigureListProps {
   readonly row: CoinPremium | undefined
-  /** How many days the figures are of. */
+  /** How many days the average is of. */
   readonly count: number
-  readonly figures: Figures | undefined
+  /** Of all their minutes, percent. */
+  readonly average: number | undefined
 }
 
-/** A coin in numbers: its prices, and the premium among its days; nothing without any. */
-export function FigureList({ row, count, figures }: FigureListProps) {
+/** A coin in numbers: its prices, and its average; nothing without any. */
+export function FigureList({ row, count, average }: FigureListProps) {
   const { t, f } = useView()
-  const { average, percentile } = figures ?? {}
-  if (!row && !figures) return null
+  if (!row && average === undefined) return null
   return (
     <dl class="figures">
       {row && (
@@ -44,9 +43,6 @@ export function FigureList({ row, count, figures }: FigureListProps) {
           value={<Percent value={average} />}
           hint={fill(t.averageHint, f.number(count, 0))}
         />
-      )}
-      {percentile !== undefined && (
-        <Figure name={t.percentile} value={`${f.number(percentile, 1)}%`} hint={t.percentileHint} />
       )}
     </dl>
   )

@@ -5,10 +5,10 @@ import { fill } from '../text/language.ts'
 import { useView } from '../view.ts'
 import type { KnownHistory } from './history.ts'
 
-type HistoryNoticeProps = KnownHistory & { symbol: string; isListed: boolean; reload: () => void }
+type HistoryNoticeProps = KnownHistory & { symbol: string; isListed: boolean }
 
 /** Says why a history is missing or old. @param props `isListed`: the coin is in the live list */
-export function HistoryNotice({ history, error, symbol, isListed, reload }: HistoryNoticeProps) {
+export function HistoryNotice({ history, error, symbol, isListed }: HistoryNoticeProps) {
   const { t, f, now } = useView()
   const isUnknown = error?.code === 'unknown_symbol'
   if (isUnknown && !isListed) return <Failure text={fill(t.unknownCoin, symbol)} />
@@ -16,7 +16,7 @@ export function HistoryNotice({ history, error, symbol, isListed, reload }: Hist
     const { asOf, data } = history ?? {}
     const until = asOf ? f.time(utcMs(asOf), now()) : (data?.at(-1)?.date ?? '')
     const text = `${causeOf(error, t)} ${history ? fill(t.historyOld, until) : t.historyDown}`
-    return <Failure text={text} onRetry={reload} />
+    return <Failure text={`${text} ${t.retrying}`} />
   }
   // The list may know a coin a moment before its history does.
   if (isUnknown || history?.count === 0) return <p class="empty">{fill(t.noHistory, symbol)}</p>

@@ -9,14 +9,13 @@ export function LazyCoin(props: CoinProps) {
   const { t } = useView()
   const [Coin, setCoin] = useState<ComponentType<CoinProps>>()
   const [hasFailed, setFailed] = useState(false)
-  const load = () => {
-    setFailed(false)
+  useEffect(() => {
     import('./coin-view.tsx').then(
       ({ CoinView }) => setCoin(() => CoinView),
       () => setFailed(true),
     )
-  }
-  useEffect(load, [])
-  if (hasFailed) return <Failure text={t.historyDown} onRetry={load} />
+  }, [])
+  // A browser remembers a module that it could not load.
+  if (hasFailed) return <Failure text={`${t.historyDown} ${t.reload}`} />
   return Coin ? <Coin {...props} /> : <p class="empty">{t.loading}</p>
 }

@@ -2,21 +2,16 @@ import { addressOf, RANGES } from '../route.ts'
 import { fill } from '../text/language.ts'
 import { useView } from '../view.ts'
 
-const ALL = RANGES.all
-
 export interface RangeSwitchProps {
   readonly symbol: string
   readonly range: number
-  /** How many days there are in all; undefined while that is unknown. */
-  readonly total: number | undefined
   readonly hasAverage: boolean
   readonly onAverage: (hasAverage: boolean) => void
 }
 
-/** The ranges as buttons; a range that would show no more than a shorter one is disabled. */
-export function RangeSwitch({ symbol, range, total = ALL, hasAverage, onAverage }: RangeSwitchProps) {
+/** The ranges as buttons. */
+export function RangeSwitch({ symbol, range, hasAverage, onAverage }: RangeSwitchProps) {
   const { t, f } = useView()
-  const shown = range >= total ? ALL : range
   return (
     <div class="ranges">
       <fieldset>
@@ -25,11 +20,10 @@ export function RangeSwitch({ symbol, range, total = ALL, hasAverage, onAverage 
           <button
             key={days}
             type="button"
-            aria-pressed={days === shown}
-            disabled={days !== ALL && days >= total}
+            aria-pressed={days === range}
             onClick={() => location.replace(addressOf(symbol, days))}
           >
-            {days === ALL ? t.all : fill(t.days, f.number(days, 0))}
+            {days === RANGES.all ? t.all : fill(t.days, f.number(days, 0))}
           </button>
         ))}
       </fieldset>

@@ -21,7 +21,7 @@ export function SummaryView() {
     return <Figure name={name} note={link} value={premium(coin?.premium_pct)} />
   }
   return (
-    <dl class="summary" aria-label={t.summary}>
+    <dl class="summary">
       <Figure name={t.median} note="USDT" value={premium(median)} />
       {extreme(t.highest, highest)}
       {extreme(t.lowest, lowest)}

@@ -1,4 +1,4 @@
-import type { CoinPremium, LiveList } from '@kimchi/client'
+import type { LiveList } from '@kimchi/client'
 import { Fragment } from 'preact'
 import { useRef } from 'preact/hooks'
 import { MEDIAN } from '../alerts/alert.ts'
@@ -23,10 +23,14 @@ export function CoinTable({ list }: { list: LiveList }) {
     const others = favourites.filter(one => one !== symbol)
     setFavourites(others.length < favourites.length ? others : [...favourites, symbol])
   }
-  const isShown = ({ symbol }: CoinPremium) => !isOnly || favourites.includes(symbol)
   const body = useRef<HTMLTableSectionElement>(null)
   const changeOf = useChanges(list, body, sorting?.column === 'since')
-  const rows = arrange(list.data.filter(isShown), { text, sorting }, nameOf, changeOf)
+  const rows = arrange(
+    list.data.filter(({ symbol }) => !isOnly || favourites.includes(symbol)),
+    { text, sorting },
+    nameOf,
+    changeOf,
+  )
   if (list.count === 0) return <p class="empty">{t.noCoins}</p>
   return (
     <section aria-label={t.coins} id="coins" tabIndex={-1}>

@@ -19,8 +19,8 @@ function open(answer: (days: number, now: number) => History | ApiError) {
     const answered = answer(range, now)
     known =
       answered instanceof ApiError
-        ? afterFailure(known, { range, minute }, answered, undefined)
-        : afterAnswer(known, { range, minute }, answered)
+        ? afterFailure(known, { range, minute }, answered)
+        : afterAnswer({ range, minute }, answered)
   }
   const pass = (minutes: number, isDown = false) => {
     const before = asked
@@ -72,16 +72,6 @@ t.test('a failure keeps the days on screen, and says that they are old', async t
   t.match(known(), { error: { code: 'unreachable' }, history: { count: 90 } })
 })
 
-t.test('knows how many days there are once it has asked for more', async t => {
-  const { show, known } = open(days => whole(days, NOON, 8))
-  show(7)
-  t.equal(known().total, undefined)
-  show(90)
-  t.equal(known().total, 8)
-  show(7)
-  t.equal(known().total, 8, 'and remembers it')
-})
-
 t.test('names the minute of today’s row', async t => {
   const { show, pass, known } = open(days => whole(days, NOON))
   show()
@@ -90,13 +80,11 @@ t.test('names the minute of today’s row', async t => {
   t.equal(known().history?.asOf, minuteOf(NOON + 45 * MINUTE))
 })
 
-t.test(
-  'without an answer the days of an earlier visit are shown, but none of a coin that is gone',
-  async t => {
-    const kept = whole(30, NOON)
-    const after = (code: 'unreachable' | 'unknown_symbol') =>
-      afterFailure({}, { range: 90 }, error(code), kept)
-    t.match(after('unreachable'), { history: kept, error: { code: 'unreachable' } })
-    t.equal(after('unknown_symbol').history, undefined)
-  },
-)
+t.test('no day stays of a coin that is gone', async t => {
+  let isGone = false
+  const { show, pass, known } = open(days => (isGone ? error('unknown_symbol') : whole(days, NOON)))
+  show()
+  isGone = true
+  pass(1)
+  t.match(known(), { error: { code: 'unknown_symbol' }, history: undefined })
+})

@@ -13,8 +13,6 @@ type HelpTexts = Readonly<Partial<Record<FigureName, string>>>
 
 /** A figure is a metric as well when an alert, a panel or a runbook reads it. */
 const GAUGES = {
-  quarantined_coins: 'Coins of which nothing is published for now; in words: the status hash.',
-  implausible_coins: 'Coins held back in the last minute because their prices were implausible.',
   waiting_minutes: 'Minutes that wait to be stored to Redis.',
   open_minutes: 'Minutes neither stored nor settled, counted per coin and minute.',
 } satisfies HelpTexts
@@ -60,18 +58,23 @@ export function createMetrics({ version, status, redisHealth }: MetricsOptions) 
     help: 'Age of the newest event time of the stream.',
     read: () => read('watermark_age_ms', 'exchange', 1e-3),
   })
+  metrics.add('gauge', {
+    name: 'kimchi_ingester_held_back_coins',
+    help: 'Coins whose newest row is more than two minutes old, by reason; in words: the status hash.',
+    read: () => read('held_back_coins', 'reason'),
+  })
   metrics.add('histogram', status().minutes.waits)
   registerRedis(metrics, redisHealth)
   return metrics
 }
 
 /**
- * The metric's value; a list counts as its length.
+ * The metric's value.
  * @param unit factor from the figure's unit to the metric's
  */
 function numbersOf(figure: Figure, label: string, unit = 1) {
   if (figure === undefined) return undefined
-  if (!isSeveral(figure)) return typeof figure === 'object' ? figure.length : Number(figure) * unit
+  if (!isSeveral(figure)) return Number(figure) * unit
   return Object.entries(figure).flatMap(([key, value]) => {
     return value === undefined ? [] : [[{ [label]: key }, Number(value) * unit] as const]
   })

@@ -1,7 +1,8 @@
 import { type EpochMs, formatTimestamp, MINUTE_MS, type Milliseconds, minuteStart } from '@kimchi/core'
 import type { FeedStatus } from '@kimchi/feeds'
 import type { Reason } from '@kimchi/runtime'
-import { type IngesterStatus, implausibleOf, summarise, unreadableOf } from './status.ts'
+import { type Held, isDecided } from './coins/held-back.ts'
+import { type IngesterStatus, nameSome, summarise, unreadableOf } from './status.ts'
 
 /** When the list of trading markets is older than this, a halt may go unnoticed. */
 const MAX_STATUS_AGE_MS: Milliseconds = 300_000
@@ -55,7 +56,7 @@ function sampleReason({ at, minutes: { last }, catalogue, quarantine }: Ingester
 }
 
 /** What an operator should know although the ingester works fully, one sentence each. */
-export function notesOf({ feeds, minutes, quarantine, backfill, mending }: IngesterStatus): string[] {
+export function notesOf({ feeds, heldBack, quarantine, backfill, mending }: IngesterStatus): string[] {
   const bases = [...feeds.feeds.map(({ base }) => base), ...feeds.restBases]
   const others = bases.filter(({ index }) => index > 0)
   return [
@@ -64,13 +65,21 @@ export function notesOf({ feeds, minutes, quarantine, backfill, mending }: Inges
       const reasons = left.map(({ base, reason }) => `${base} (${reason})`).join(', ')
       return `${exchange} ${of}: ${inUse} is in use instead of ${reasons || 'the first address'}`
     }),
-    ...implausibleOf(minutes).map(({ symbol, prices, isRate }) => {
-      if (isRate) return `most coins are not published: ${prices} makes their premiums implausible`
-      const allow = [...new Set([...quarantine.allowed, symbol])].join(',')
-      return `${symbol} is not published: ${prices} differ too much for one coin; if they are one, ALLOW=${allow}`
-    }),
+    ...nameSome(
+      heldBack,
+      held => noteOf(held, quarantine.allowed),
+      more => `${more} more coins are not published, kimchi_ingester_held_back_coins counts them by reason`,
+    ),
     ...backfill.unreadable.markets.map(({ reason }) => `minutes stay open: ${reason}`),
   ]
+}
+
+function noteOf(held: Held, allowed: readonly string[]): string {
+  const { symbol, reason, text } = held
+  if (reason === 'rate') return text
+  const allow = [...new Set([...allowed, symbol])].join(',')
+  const remedy = isDecided(held) ? `; if they are one coin, ALLOW=${allow}` : ''
+  return `${symbol} is not published: ${text}${remedy}`
 }
 
 /** The last error as the end of a sentence; empty when all has been well since. */

@@ -22,6 +22,7 @@ import {
   SampleWriter,
 } from '@kimchi/store'
 import { Backfill } from './backfill/run-backfill.ts'
+import { HeldBack } from './coins/held-back.ts'
 import { Quarantine } from './coins/quarantine.ts'
 import { CatalogueRefresh, type PublishedCoin } from './coins/refresh-catalogue.ts'
 import { CoinTracking } from './coins/track-coins.ts'
@@ -96,6 +97,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
 
   const quarantine = new Quarantine({ allow, deny, onJudged: () => tracking.update() })
   const tracking = new CoinTracking({ quarantine, writer, log })
+  const heldBack = new HeldBack()
   const catalogue: CatalogueRefresh = new CatalogueRefresh(
     {
       wanted: config.COINS,
@@ -118,13 +120,19 @@ export async function startIngester(config: Config, options: IngesterOptions): P
       writer,
       rest,
       upbitPerSecond: config.UPBIT_REQUESTS_PER_SECOND,
+      onStored: samples => heldBack.noteStored(samples),
     },
     context,
   )
   redis.onChange(problem => {
     if (problem === undefined) backfill.noteReconnect()
   })
-  const onMinute = ({ turn: { minute }, gaps }: MinuteReport) => {
+  const onMinute = (report: MinuteReport) => {
+    const {
+      turn: { minute },
+      gaps,
+    } = report
+    heldBack.noteMinute(report, quarantine.status())
     const isClockWrong = gaps.some(({ reason }) => reason === 'clock-skew')
     backfill.noteMinute({ minute, isClockWrong })
     announce().catch(fail)
@@ -138,6 +146,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     startedAt,
     catalogue: catalogue.status(),
     quarantine: quarantine.status(),
+    heldBack: heldBack.status(),
     feeds: feeds.status(),
     minutes: minutes.status(),
     queue: queue.status(),

@@ -1,21 +1,15 @@
-import {
-  type EpochMs,
-  formatTimestamp,
-  type Gap,
-  MINUTE_MS,
-  type Milliseconds,
-  RATE_MARKET,
-} from '@kimchi/core'
+import { type EpochMs, formatTimestamp, type Gap, MINUTE_MS, type Milliseconds } from '@kimchi/core'
 import type { QueueStatus } from '@kimchi/store'
 import type { BackfillStatus } from './backfill/run-backfill.ts'
+import type { Held } from './coins/held-back.ts'
 import type { QuarantineStatus } from './coins/quarantine.ts'
 import type { CatalogueStatus } from './coins/refresh-catalogue.ts'
 import type { FeedsStatus } from './minute/exchange-feeds.ts'
 import type { DayMendingStatus } from './minute/mend-days.ts'
 import { countReasons, type MinuteStatus } from './minute/minute-loop.ts'
 
-/** With fewer implausible coins than this, they are as likely to be wrong as the rate. */
-const FEWEST_FOR_RATE = 3
+/** More coins that are held back are only counted. */
+const NAMED_COINS = 10
 
 /** A market whose frames can't be read for this long is named. */
 const UNREADABLE_AFTER_MS: Milliseconds = 2 * MINUTE_MS
@@ -28,6 +22,7 @@ export interface IngesterStatus {
   readonly startedAt: EpochMs
   readonly catalogue: CatalogueStatus
   readonly quarantine: QuarantineStatus
+  readonly heldBack: readonly Held[]
   readonly feeds: FeedsStatus
   readonly minutes: MinuteStatus
   readonly queue: QueueStatus
@@ -35,7 +30,7 @@ export interface IngesterStatus {
   readonly mending: DayMendingStatus
 }
 
-/** A text or a number; of a list the hash shows all members, a metric its length. */
+/** A text or a number; of a list the hash shows all members. */
 type Value = string | number | readonly string[] | undefined
 
 /** One value, or one for each exchange, outcome or reason. */
@@ -48,7 +43,7 @@ export type Figure = Value | Readonly<Record<string, Value>>
  * `kimchi_ingester_silences_total{exchange="upbit"}`. Metrics have ages in seconds.
  */
 export function figuresOf(status: IngesterStatus) {
-  const { at, catalogue, quarantine, feeds, minutes, queue, backfill, mending } = status
+  const { at, catalogue, quarantine, heldBack, feeds, minutes, queue, backfill, mending } = status
   const { last } = minutes
   const { stored, settled, refused, drift } = backfill
   const eachFeed = (read: (feed: FeedsStatus['feeds'][number]) => Value) =>
@@ -57,9 +52,12 @@ export function figuresOf(status: IngesterStatus) {
     version: status.version,
     started_at: isoOf(status.startedAt),
     tracked_coins: quarantine.tracked,
-    quarantined_coins: quarantine.quarantined.map(({ symbol, reason }) => `${symbol} (${reason})`),
-    implausible_coins: implausibleOf(minutes).map(({ symbol, prices }) => `${symbol} (${prices})`),
-    quarantine_release: quarantine.allowSetting,
+    held_back: nameSome(
+      heldBack,
+      ({ symbol, reason, text }) => `${symbol} (${reason}: ${text})`,
+      more => `others (more: ${more} coins)`,
+    ),
+    held_back_coins: countReasons(heldBack),
     denied: quarantine.denied.join(', '),
     missing: catalogue.missing,
     catalogue_problem: catalogue.problem,
@@ -138,19 +136,6 @@ function isoOf(at: EpochMs): string {
   return new Date(at).toISOString()
 }
 
-/** What was implausible in the last minute: coins, or the rate where most coins are. */
-export function implausibleOf({ last }: MinuteStatus) {
-  const found = (last?.gaps ?? []).flatMap(({ symbol, prices }) => (prices ? [{ symbol, prices }] : []))
-  const rate = found[0]?.prices[RATE_MARKET]
-  const isRate = found.length >= FEWEST_FOR_RATE && found.length > (last?.samples.length ?? 0)
-  if (isRate) return [{ symbol: RATE_MARKET, prices: `${RATE_MARKET} at ${rate}`, isRate }]
-  return found.map(({ symbol, prices }) => {
-    const own = Object.entries(prices).filter(([market]) => market !== RATE_MARKET)
-    const texts = own.map(([market, price]) => `${market} at ${price}`)
-    return { symbol, prices: texts.join(' and '), isRate }
-  })
-}
-
 /** The markets whose frames could not be read or placed in time for two minutes, up to now. */
 export function unreadableOf({ at, feeds }: Pick<IngesterStatus, 'at' | 'feeds'>) {
   return feeds.feeds
@@ -160,6 +145,16 @@ export function unreadableOf({ at, feeds }: Pick<IngesterStatus, 'at' | 'feeds'>
       return until - since >= UNREADABLE_AFTER_MS && at - until < UNREADABLE_AFTER_MS
     })
     .map(({ market, count, since }) => ({ market, count, minutes: Math.floor((at - since) / MINUTE_MS) }))
+}
+
+/** Names the first of what is held back, and counts the others. */
+export function nameSome(
+  held: readonly Held[],
+  name: (each: Held) => string,
+  count: (more: number) => string,
+): string[] {
+  const more = held.length - NAMED_COINS
+  return [...held.slice(0, NAMED_COINS).map(name), ...(more > 0 ? [count(more)] : [])]
 }
 
 /** How often each reason occurs, as a text. */

@@ -32,11 +32,16 @@ const STATUS: IngesterStatus = {
   catalogue: { coins: 11, missing: [], problem: undefined },
   quarantine: {
     tracked: 10,
-    quarantined: [{ symbol: 'NEW', reason: 'new' }],
-    allowSetting: 'ALLOW=NEW',
+    quarantined: [],
+    uncompared: [],
+    allowSetting: undefined,
     allowed: [],
     denied: [],
   },
+  heldBack: [
+    { symbol: 'A', reason: 'halted', text: 'an exchange has halted it' },
+    { symbol: 'B', reason: 'halted', text: 'as well' },
+  ],
   feeds: { feeds: [feed], restBases: [] },
   minutes: {
     last: {
@@ -94,7 +99,7 @@ const metricsOf = (health: typeof HEALTH | undefined) =>
 t.test('reports the status of all parts as Prometheus metrics', async t => {
   const lines = (await metricsOf(HEALTH)).split('\n')
   for (const line of [
-    'kimchi_ingester_quarantined_coins 1',
+    'kimchi_ingester_held_back_coins{reason="halted"} 2',
     'kimchi_ingester_watermark_age_seconds{exchange="upbit"} 2',
     'kimchi_ingester_watermark_wait_seconds_bucket{le="0.262144"} 1',
     'kimchi_ingester_watermark_wait_seconds_sum 2.6',
@@ -126,7 +131,11 @@ t.test('a figure has the same name in the status hash and as a metric', async t 
     t.equal(fields[field], line.split(' ').at(-1), field)
     t.ok(lines.includes(line), line)
   }
-  t.match(fields, { upbit_watermark_age_ms: '2000', quarantined_coins: 'NEW (new)', drift_median_e4: '70' })
+  t.match(fields, {
+    upbit_watermark_age_ms: '2000',
+    held_back: 'A (halted: an exchange has halted it); B (halted: as well)',
+    drift_median_e4: '70',
+  })
 })
 
 t.test('Redis is asked once for all gauges of a scrape, and again for the next', async t => {

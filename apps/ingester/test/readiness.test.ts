@@ -61,32 +61,3 @@ t.test('a market whose frames cannot be read for two minutes is named, until two
   t.strictSame(named(200_000, 120_000, true), [], 'it is over')
   t.strictSame(named(200_000, 190_000, true), [], 'it was short')
 })
-
-// docs/faults.md, 101
-t.test('where most coins are implausible at once the rate is named, and no ALLOW', async t => {
-  const gapOf = (symbol: string) => ({
-    symbol,
-    reason: 'implausible',
-    prices: { [`KRW-${symbol}`]: 9, [`${symbol}USDT`]: 5, 'KRW-USDT': 14_000 },
-  })
-  const notesWith = (gaps: number, samples: number) => {
-    const status = statusWith({})
-    const last = {
-      ...status.minutes.last,
-      gaps: ['A', 'B', 'C', 'D'].slice(0, gaps).map(gapOf),
-      samples: Array(samples),
-    }
-    const minutes = { ...status.minutes, last } as unknown as IngesterStatus['minutes']
-    const quarantine = { ...status.quarantine, allowed: [] }
-    return notesOf({ ...status, minutes, quarantine }).slice(1)
-  }
-  t.match(notesWith(4, 3), [/^most coins are not published: KRW-USDT at 14000 /])
-  t.notMatch(notesWith(4, 3).join(), /ALLOW|KRW-A/)
-  for (const [gaps, samples] of [
-    [2, 0],
-    [3, 3],
-  ] as const) {
-    t.equal(notesWith(gaps, samples).filter(note => note.includes('ALLOW=')).length, gaps)
-    t.notMatch(notesWith(gaps, samples).join(), /KRW-USDT/)
-  }
-})

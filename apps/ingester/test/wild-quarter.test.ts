@@ -56,5 +56,5 @@ t.test('the wildest quarter of an hour: each true row is shown and stored in its
   t.strictSame(rows, { shown: all, stored: all })
   const [least, most] = [Math.min(...premiums), Math.max(...premiums)]
   t.ok(least < -50 && most > 130, `premiums from ${least} % to ${most} %`)
-  t.match(await read.status(), { quarantined_coins: '', implausible_coins: '', gaps_last_minute: 'none' })
+  t.match(await read.status(), { held_back: '', gaps_last_minute: 'none' })
 })

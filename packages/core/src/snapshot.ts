@@ -16,7 +16,7 @@ export interface Gap {
   readonly symbol: string
   readonly minute: EpochMinute
   readonly reason: GapReason
-  /** The last prices of both markets and of the rate, by market, where these are implausible. */
+  /** The last prices of both markets and of the rate, by market, where these or a halt are the reason. */
   readonly prices?: Readonly<Record<string, number | undefined>>
 }
 
@@ -51,15 +51,13 @@ export function takeSnapshot(
     const decision = sampleOrGap(symbol, minute, 'live', legs)
     // A halt outranks every other reason: it takes the coin off the list.
     const outcome = decision === 'halted' ? haltOf(legs, minute) : (obstacle ?? decision)
-    if (outcome === 'implausible' || outcome === 'impossible') {
-      const prices = {
-        [upbitMarket]: upbit.price,
-        [binanceMarket]: binance.price,
-        [RATE_MARKET]: rate.price,
-      }
-      gaps.push({ symbol, minute, reason: outcome, prices })
-    } else if (typeof outcome === 'string') gaps.push({ symbol, minute, reason: outcome })
-    else samples.push(outcome)
+    const prices = {
+      [upbitMarket]: upbit?.price,
+      [binanceMarket]: binance?.price,
+      [RATE_MARKET]: rate?.price,
+    }
+    if (typeof outcome !== 'string') samples.push(outcome)
+    else gaps.push({ symbol, minute, reason: outcome, ...(outcome !== obstacle && { prices }) })
   }
   return { minute, samples, gaps }
 }

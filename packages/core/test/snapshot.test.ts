@@ -39,7 +39,14 @@ t.test('a snapshot has a sample or a gap for each coin, in the order of the coin
         source: 'live',
       },
     ],
-    gaps: [{ symbol: 'ETH', minute: M, reason: 'no-upbit-price' }],
+    gaps: [
+      {
+        symbol: 'ETH',
+        minute: M,
+        reason: 'no-upbit-price',
+        prices: { 'KRW-ETH': undefined, ETHUSDT: undefined, 'KRW-USDT': 1_400 },
+      },
+    ],
   })
   t.strictSame(takeSnapshot(record(...WHOLE), M, []), { minute: M, samples: [], gaps: [] })
 })

@@ -172,9 +172,8 @@ t.test('kp_status prints what is stored, each coin and each ingester', async t =
   await writer.track([BTC, ETH, { ...ETH, symbol: 'XRP' }])
   await writer.announce('host:12', {
     version: '1.0.0',
-    quarantined_coins:
-      "LUNA (premium 43.21 points off the market's median); NEW (new, no premium to judge by yet)",
-    implausible_coins: 'ETH (KRW-ETH at 4000000 and ETHUSDT at 3)',
+    held_back:
+      "LUNA (quarantined: premium 43.21 % where the market's median is 1.00 %); ETH (implausible: ETHUSDT at 3)",
     gaps_last_minute: '1 behind',
     waiting_minutes: 2,
     redis_problem: 'OOM',
@@ -192,13 +191,12 @@ t.test('kp_status prints what is stored, each coin and each ingester', async t =
     new RegExp(`^last minute ${formatTimestamp(now)}, \\d+ s ago$`),
     new RegExp(`^prices {6}live, layout 1, library ${LIBRARY_VERSION}$`),
     /^redis {7}accepts writes, \d+ MB, 0 replicas, refused since its start: nothing$/,
-    /^coins {7}1 fresh, 1 stale, 1 halted, 0 without a price, 2 quarantined, 0 left$/,
+    /^coins {7}1 fresh, 1 stale, 1 halted, 0 without a price, 0 left$/,
     new RegExp(`^BTC {2}fresh {7}${formatTimestamp(now)} 1.2442% samples today 1$`),
     new RegExp(`^ETH {2}stale {7}${formatTimestamp(now - 3)} 1.2442% samples today [01]$`),
     /^XRP {2}halted {6}- {19}- {7}samples today 0$/,
-    /^LUNA quarantined premium 43.21 points off the market's median$/,
-    /^NEW {2}quarantined new, no premium to judge by yet$/,
-    /^ETH {2}implausible KRW-ETH at 4000000 and ETHUSDT at 3$/,
+    /^LUNA quarantined premium 43.21 % where the market's median is 1.00 %$/,
+    /^ETH {2}implausible ETHUSDT at 3$/,
     /^ingester gone {4}heard \d s ago GONE$/,
     /^ingester host:12 heard \d s ago version 1.0.0 upbit up binance waiting gaps 1 behind 2 waiting 7 open problem OOM$/,
   ]) {

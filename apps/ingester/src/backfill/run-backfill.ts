@@ -6,6 +6,7 @@ import {
   isWorthALine,
   type Milliseconds,
   messageOf,
+  type Sample,
 } from '@kimchi/core'
 import { type RestClient, Retry } from '@kimchi/feeds'
 import type { SampleReader, SampleWriter } from '@kimchi/store'
@@ -34,6 +35,8 @@ export interface BackfillOptions {
   readonly upbitPerSecond: number
   readonly reader: Pick<SampleReader, 'readOpenMinutes' | 'readSamples'>
   readonly writer: Pick<SampleWriter, 'write'>
+  /** Called with samples that Redis has now. */
+  readonly onStored?: (samples: readonly Sample[]) => void
 }
 
 /** Counters run since the start. */
@@ -161,7 +164,7 @@ export class Backfill {
   async #fill(window: CoinMinutes, minutes: readonly EpochMinute[]): Promise<void> {
     const decided = await this.#decide({ ...window, minutes })
     if (decided === undefined) return
-    const { quarantine, writer } = this.#options
+    const { quarantine, writer, onStored = () => {} } = this.#options
     const { samples, settled } = decided
     const newest = Math.max(samples.at(-1)?.minute ?? 0, settled.at(-1)?.minute ?? 0)
     const isTracked = quarantine.tracked.some(coin => pairOf(coin) === pairOf(window.coin))
@@ -170,6 +173,7 @@ export class Backfill {
       this.#counts.stored += result.stored + result.duplicates
       this.#counts.settled += result.settled
       this.#counts.refused += result.refused.length
+      if (result.refused.length === 0) onStored(samples)
     }
     this.#openMinutes.finish(window)
   }

@@ -106,12 +106,18 @@ export class Quarantine {
       const reason = this.#held.get(pairOf(coin))
       return reason === undefined ? [] : [{ symbol: coin.symbol, reason }]
     })
+    const isUncompared = (coin: Coin) => {
+      const pair = pairOf(coin)
+      return this.#held.has(pair) && this.#held.get(pair) === undefined
+    }
     const allow = [...new Set([...this.#allow, ...quarantined.map(({ symbol }) => symbol)])]
     return {
       /** How many coins are published. */
       tracked: this.tracked.length,
       /** Pairs that did not match the market when they were compared, each with the reason as part of a sentence. */
       quarantined,
+      /** Pairs that nobody has compared yet. */
+      uncompared: this.#subscribed.filter(isUncompared).map(({ symbol }) => symbol),
       /** The setting that publishes every quarantined pair at the next start; undefined while there is none. */
       allowSetting: quarantined.length === 0 ? undefined : `ALLOW=${allow.join(',')}`,
       /** What `ALLOW` names. */

@@ -104,9 +104,9 @@ export class MinuteLoop {
   }
 }
 
-/** Adds how many gaps have each reason. */
+/** Adds how many have each reason. */
 export function countReasons(
-  gaps: readonly Gap[],
+  gaps: readonly { readonly reason: string }[],
   counts: Record<string, number> = {},
 ): Readonly<Record<string, number>> {
   for (const { reason } of gaps) counts[reason] = (counts[reason] ?? 0) + 1

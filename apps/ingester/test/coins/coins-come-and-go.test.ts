@@ -45,14 +45,14 @@ t.test('coins are halted, marked, renamed, delisted and listed, and the others n
   t.equal(coins.get('TRX')?.order, undefined)
   t.match(coins.get('NEW'), { name: 'Nouveau ﬁn 币 🚀', order: 1 }, 'a new pair matches the market')
   t.strictSame(await read.live(), ['BTC', 'ADA', 'DOGE', 'ETH', 'LINK', 'NEW', 'SOL'])
-  t.match(await read.status(), { quarantined_coins: '', tracked_coins: '7' })
+  t.match(await read.status(), { held_back: '', tracked_coins: '7' })
   const past = await read.minutesOf('XRP')
   t.ok(past.length >= 3, 'what was stored of a delisted coin stays')
 
   const [releasedAt = 0] = await read.minutesOf('NEW')
   backAgain()
   await passUntil('XRP is back', async () => (await read.minutesOf('XRP')).length > past.length)
-  t.equal((await read.status()).quarantined_coins, '', 'a coin that comes back is not judged again')
+  t.equal((await read.status()).held_back, '', 'a coin that comes back is not judged again')
 
   for (const symbol of ['BTC', 'ETH', 'SOL', 'ADA', 'LINK']) {
     t.strictSame(await wrongMinutes(symbol, first, minute()), [], `${symbol} has lost no minute`)

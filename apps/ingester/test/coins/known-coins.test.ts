@@ -32,15 +32,15 @@ t.test('two ingesters on one Redis: what one publishes stays, although the other
   })
   await start({ id: 'c' })
   await passUntil('c has compared it', async () =>
-    /^FAR/.test((await read.status('c')).quarantined_coins ?? ''),
+    /^FAR \(quarantined: premium/.test((await read.status('c')).held_back ?? ''),
   )
   t.notOk((await read.coins()).has('FAR'))
   await start({ env: { ALLOW: 'FAR' } })
   await passUntil('the other publishes FAR', async () => (await read.live()).includes('FAR'))
-  await passUntil('both know', async () => (await read.status('c')).quarantined_coins === '')
+  await passUntil('both know', async () => (await read.status('c')).held_back === '')
   const from = minute() + 1
   await pass(5)
   t.equal((await read.live()).length, MARKET.length + 1)
-  t.match(await read.status('c'), { quarantined_coins: '', tracked_coins: '9' })
+  t.match(await read.status('c'), { held_back: '', tracked_coins: '9' })
   t.strictSame(await wrongMinutes('BTC', from, minute()), [])
 })

@@ -179,13 +179,13 @@ local function coin_rows(newest)
   return rows, counts
 end
 
--- Adds the coins that an ingester names as `SYMBOL (reason); …`, each once.
-local function add_named(rows, state, text)
+-- Adds the coins that an ingester names as `SYMBOL (reason: in words); …`, each once.
+local function add_named(rows, text)
   for entry in string.gmatch(text or '', '[^;]+') do
-    local symbol, reason = string.match(entry, '^ *(%S+) %((.*)%)$')
+    local symbol, reason, words = string.match(entry, '^ *(%S+) %((%S+): (.*)%)$')
     if symbol and not rows[symbol] then
       rows[symbol] = true
-      rows[#rows + 1] = { symbol, state, reason }
+      rows[#rows + 1] = { symbol, reason, words }
     end
   end
 end
@@ -237,13 +237,12 @@ register_reading('kp_status', function()
   local meta, now, minute = redis.call('HMGET', META, 'prices', 'layout'), redis_seconds(), hash_number(META, 'newest')
   local newest = minute and timestamp_of(minute) or ''
   local coins, counts = coin_rows(newest)
-  local ingesters, quarantined, implausible = {}, {}, {}
+  local ingesters, held = {}, {}
   local server, is_refusing = server_text()
   for id, heard in each_pair(redis.call('ZRANGE', INGESTERS, 0, -1, 'WITHSCORES')) do
     local fields = hash_of(PREFIX .. 'ingester:' .. id)
     ingesters[#ingesters + 1] = ingester_row(id, math.max(0, now - tonumber(heard)), fields, is_refusing)
-    add_named(quarantined, 'quarantined', fields.quarantined_coins)
-    add_named(implausible, 'implausible', fields.implausible_coins)
+    add_named(held, fields.held_back)
   end
   table.sort(ingesters, function(a, b) return a[2] < b[2] end)
   local lines = aligned({
@@ -251,12 +250,10 @@ register_reading('kp_status', function()
     { 'last minute', minute and newest .. ', ' .. age_text(math.max(0, now - minute * 60)) .. ' ago' or 'none yet' },
     { 'prices', string.format('%s, layout %s, library %d', meta[1] or 'none yet', meta[2] or 'none yet', VERSION) },
     { 'redis', server },
-    { 'coins', string.format('%d fresh, %d stale, %d halted, %d without a price, %d quarantined, %d left',
-      counts.fresh or 0, counts.stale or 0, counts.halted or 0, counts['no price'] or 0, #quarantined,
-      counts.left or 0) },
+    { 'coins', string.format('%d fresh, %d stale, %d halted, %d without a price, %d left',
+      counts.fresh or 0, counts.stale or 0, counts.halted or 0, counts['no price'] or 0, counts.left or 0) },
   })
-  append(coins, unpack(quarantined))
-  append(coins, unpack(implausible))
+  append(coins, unpack(held))
   append(lines, unpack(aligned(coins)))
   append(lines, unpack(aligned(ingesters)))
   return lines

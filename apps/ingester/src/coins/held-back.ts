@@ -1,0 +1,88 @@
+import { type EpochMinute, type Gap, type GapReason, RATE_MARKET, type Sample } from '@kimchi/core'
+import type { MinuteReport } from '../minute/minute-loop.ts'
+import type { QuarantineStatus } from './quarantine.ts'
+
+/** A coin whose newest row is this many minutes old or older lacks two in a row. */
+const TOLD_AFTER_MINUTES = 2
+
+/** With fewer implausible coins than this, they are as likely to be wrong as the rate. */
+const FEWEST_FOR_RATE = 3
+
+/** What keeps a coin from a sample, in words. The other reasons hold back all coins, and are a reason of their own. */
+const WORDS: Readonly<Partial<Record<GapReason, string>>> = {
+  halted: 'an exchange has halted it',
+  halting: 'an exchange has halted it',
+  'no-upbit-price': 'no trade on Upbit in the last 60 minutes is known',
+  'no-binance-price': 'no trade on Binance in the last 60 minutes is known',
+  implausible: 'its prices differ too much for one coin',
+  impossible: 'its prices can be those of no pair',
+}
+
+/** What is held back, and why. */
+export interface Held {
+  /** The coin's, or the rate's market where the rate holds back most coins. */
+  readonly symbol: string
+  readonly reason: GapReason | 'quarantined' | 'rate'
+  /** The reason in words, and the prices that led to it; a part of a sentence. */
+  readonly text: string
+}
+
+/** Coins whose newest row is more than two minutes old although nothing holds back all of them. */
+export class HeldBack {
+  /** The newest minute of each coin that was stored; of one without, that before the first report. */
+  #newest = new Map<string, EpochMinute>()
+  #held: readonly Held[] = []
+
+  /** Hears of samples that were stored, live or from candles. */
+  noteStored(samples: readonly Pick<Sample, 'symbol' | 'minute'>[]): void {
+    for (const { symbol, minute } of samples)
+      this.#newest.set(symbol, Math.max(minute, this.#newest.get(symbol) ?? minute))
+  }
+
+  /** Hears what became of a minute. */
+  noteMinute(
+    { turn: { minute }, samples, gaps }: Pick<MinuteReport, 'turn' | 'samples' | 'gaps'>,
+    quarantine: Pick<QuarantineStatus, 'quarantined' | 'uncompared'>,
+  ): void {
+    this.noteStored(samples)
+    const found = new Map<string, Held>()
+    const add = (symbol: string, reason: Held['reason'], text: string) =>
+      found.set(symbol, { symbol, reason, text })
+    const why = 'it is new, and fewer than half of all pairs have a premium to compare with'
+    for (const symbol of quarantine.uncompared) add(symbol, 'quarantined', why)
+    for (const { symbol, reason, prices } of gaps) {
+      const words = WORDS[reason]
+      if (words !== undefined) add(symbol, reason, `${words}, ${pricesText(prices)}`)
+    }
+    for (const { symbol, reason } of quarantine.quarantined) add(symbol, 'quarantined', reason)
+    const present = [...found.keys(), ...[...samples, ...gaps].map(({ symbol }) => symbol)]
+    this.#newest = new Map(present.map(symbol => [symbol, this.#newest.get(symbol) ?? minute - 1]))
+    const isOld = ({ symbol }: Held) => minute - (this.#newest.get(symbol) ?? minute) >= TOLD_AFTER_MINUTES
+    this.#held = withRate([...found.values()].filter(isOld), gaps, samples.length)
+  }
+
+  /** Those first about which an operator can do something. */
+  status(): readonly Held[] {
+    return this.#held.toSorted((a, b) => Number(isDecided(b)) - Number(isDecided(a)))
+  }
+}
+
+/** Whether `ALLOW` would publish it. */
+export function isDecided({ reason }: Held): boolean {
+  return reason === 'implausible' || reason === 'quarantined'
+}
+
+/** Names the rate in place of the coins, where most are implausible at once. */
+function withRate(held: readonly Held[], gaps: readonly Gap[], samples: number): readonly Held[] {
+  const implausible = held.filter(({ reason }) => reason === 'implausible')
+  if (implausible.length < FEWEST_FOR_RATE || implausible.length <= samples) return held
+  const rate = gaps.find(({ reason }) => reason === 'implausible')?.prices?.[RATE_MARKET]
+  const text = `${RATE_MARKET} at ${rate} makes the premiums of most coins implausible`
+  return [{ symbol: RATE_MARKET, reason: 'rate', text }, ...held.filter(each => !implausible.includes(each))]
+}
+
+function pricesText(prices: Gap['prices'] = {}): string {
+  return Object.entries(prices)
+    .map(([market, price]) => `${market} at ${price ?? 'no known price'}`)
+    .join(', ')
+}

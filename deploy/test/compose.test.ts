@@ -175,6 +175,16 @@ t.test('users, receivers and Prometheus have their files outside the checkout', 
   t.not(networks.outside.enable_ipv6, true)
 })
 
+t.test('both ingesters trust the authority of a proxy that opens TLS', { skip }, async t => {
+  const files = ['-f', 'docker-compose.yml', '-f', 'deploy/extra-ca.compose.yml']
+  const { services } = await readWith({ NODE_EXTRA_CA_CERTS: '/etc/kimchi/ca.pem' }, ...files)
+  for (const { environment, volumes = [] } of [services['ingester-a'], services['ingester-b']]) {
+    const [{ source, target }] = volumes
+    t.equal(source, '/etc/kimchi/ca.pem')
+    t.match(environment, { NODE_EXTRA_CA_CERTS: target, REDIS_URL_FILE: /./ })
+  }
+})
+
 t.test('every build takes the npmrc of a mirror or a private CA', { skip }, async t => {
   const files = ['-f', 'docker-compose.yml', '-f', 'deploy/npmrc.compose.yml', '--profile', 'demo']
   const { services } = await readWith({ NPMRC: '/npmrc' }, ...files)

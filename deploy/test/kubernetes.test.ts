@@ -17,6 +17,7 @@ interface Container {
   readonly image: string
   readonly imagePullPolicy?: string
   readonly securityContext?: object
+  readonly volumeMounts?: readonly object[]
   readonly env?: readonly { readonly name: string; readonly value?: string }[]
   readonly startupProbe?: { readonly periodSeconds: number; readonly failureThreshold: number }
   readonly lifecycle?: { readonly preStop: { readonly sleep: { readonly seconds: number } } }
@@ -34,6 +35,7 @@ interface Manifest {
         readonly automountServiceAccountToken?: boolean
         readonly terminationGracePeriodSeconds?: number
         readonly containers: readonly Container[]
+        readonly volumes?: readonly object[]
       }
     }
   }
@@ -90,6 +92,16 @@ t.test('the manifests, as far as no cluster tells', { skip }, async t => {
       const policy = external.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === name)
       t.strictSame(policy?.spec.egress?.at(-1), { ports: [{ port: 6379 }] }, name)
     }
+  })
+
+  await t.test('with the authority of a proxy that opens TLS the ingesters trust it', async t => {
+    const ingester = (await render('extra-ca')).find(
+      ({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'ingester',
+    )
+    const { containers, volumes } = ingester?.spec.template.spec ?? {}
+    t.match(containers?.[0]?.env?.at(-1), { name: 'NODE_EXTRA_CA_CERTS', value: '/run/extra-ca/ca.pem' })
+    t.match(containers?.[0]?.volumeMounts?.at(-1), { name: 'extra-ca', mountPath: '/run/extra-ca' })
+    t.strictSame(volumes?.at(-1), { name: 'extra-ca', configMap: { name: 'extra-ca' } })
   })
 
   await t.test('the demo of a test cluster has the simulator, and no other prices', async t => {

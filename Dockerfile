@@ -5,6 +5,9 @@ ARG NGINX_IMAGE=docker.io/library/nginx:1.30.6
 FROM ${NODE_IMAGE} AS build
 WORKDIR /src
 COPY . .
+# Compose mounts files of deploy/ as well.
+ARG MOUNTED=
+RUN [ -z "$MOUNTED" ] || deploy/image/check-modes.sh
 # The public address, such as https://premium.example: a shared link's picture and the examples name it.
 ARG SITE_URL=
 # A mirror or a private CA is told by a secret: it stays out of the layers. What npm has fetched is kept for the next
@@ -78,8 +81,8 @@ LABEL org.opencontainers.image.title="kimchi-premium edge" \
   org.opencontainers.image.revision=${REVISION} \
   org.opencontainers.image.licenses=MIT \
   org.opencontainers.image.base.name=${NGINX_IMAGE}
-COPY deploy/nginx /etc/nginx/kimchi
-COPY --from=build /src/apps/page/dist /srv/page
+COPY --chmod=755 deploy/nginx /etc/nginx/kimchi
+COPY --from=build --chmod=755 /src/apps/page/dist /srv/page
 USER 101:101
 EXPOSE 8080 8443
 HEALTHCHECK --interval=5s --timeout=10s CMD ["sh", "/etc/nginx/kimchi/serves.sh"]

@@ -10,12 +10,16 @@ import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { isatty } from 'node:tty'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** A build that has nothing to do ends sooner, and is not mentioned. */
 const MENTION_AFTER_MS = 2_000
 
+// Node undoes what nohup asks for. A terminal that is gone is none any more, so it is asked for at the start.
+const hasTerminal = [0, 1, 2].some(fd => isatty(fd))
+process.on('SIGHUP', () => hasTerminal && process.kill(process.pid, 'SIGTERM'))
 checkNode()
 const turbo = join(ROOT, 'node_modules/.bin/turbo')
 if (!existsSync(turbo)) fail('Dependencies are not installed; run: npm ci')
@@ -42,7 +46,7 @@ async function build() {
     if (child.pid) process.kill(-child.pid, 'SIGTERM')
     process.exit(0)
   }
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
+  const signals = ['SIGINT', 'SIGTERM']
   for (const signal of signals) process.once(signal, end)
   const output = Promise.all([text(child.stdout), text(child.stderr)])
   const [code] = await once(child, 'close')

@@ -24,3 +24,5 @@ find apps packages -type f \( -name '*.ts' -o -name '*.tsbuildinfo' -o -name 'ts
 find . -type d -empty -not -path './node_modules/*' -delete
 rm -f turbo.json
 cp "$root/deploy/image/health.sh" .
+# A checkout under umask 077 is its owner's alone; the app runs as somebody else.
+chmod -R go+rX .

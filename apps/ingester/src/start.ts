@@ -27,12 +27,13 @@ import { Quarantine } from './coins/quarantine.ts'
 import { CatalogueRefresh, type PublishedCoin } from './coins/refresh-catalogue.ts'
 import { CoinTracking } from './coins/track-coins.ts'
 import type { Config } from './config.ts'
+import { statusFields } from './figures.ts'
 import { createMetrics } from './metrics.ts'
 import { ExchangeFeeds } from './minute/exchange-feeds.ts'
 import { DayMending } from './minute/mend-days.ts'
 import { MinuteLoop, type MinuteReport } from './minute/minute-loop.ts'
 import { notesOf, notReadyReasons } from './readiness.ts'
-import { type IngesterStatus, statusFields } from './status.ts'
+import type { IngesterStatus } from './status.ts'
 
 /** How long a start waits for Redis before it goes on without the coins and rows stored there. */
 const REDIS_READY_WITHIN_MS: Milliseconds = 2_000

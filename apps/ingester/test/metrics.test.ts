@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { Histogram } from '@kimchi/runtime'
 import t from 'tap'
+import { statusFields } from '../src/figures.ts'
 import { createMetrics } from '../src/metrics.ts'
-import { type IngesterStatus, statusFields } from '../src/status.ts'
+import type { IngesterStatus } from '../src/status.ts'
 
 const feed = {
   exchange: 'upbit',

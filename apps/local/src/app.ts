@@ -1,5 +1,5 @@
 import { fork } from 'node:child_process'
-import { KimchiError, type Milliseconds } from '@kimchi/core'
+import { KimchiError, type Milliseconds, noNetworkIn } from '@kimchi/core'
 import { type Logged, logChild } from './child-log.ts'
 import type { Exit, LocalContext, Running } from './supervisor.ts'
 
@@ -33,7 +33,7 @@ export async function startApp(app: App, say: LocalContext['say'], signal: Abort
   }
   const logged = logChild(child, app, text => {
     isPortTaken ||= text.includes('EADDRINUSE')
-    if (!isEnding && !isPortTaken) say(`${name}: ${text}`)
+    if (!isEnding && !isPortTaken) say(noNetworkIn(text) ?? `${name}: ${text}`)
   })
   const exited = new Promise<Exit>(resolve =>
     child.once('close', (code, signal) => resolve({ code, signal, isFinal })),

@@ -33,13 +33,13 @@ export const settings = {
     allowed: 'a folder',
     parse: text => text,
   },
-  HOST: wordSetting('address the public API listens on', '127.0.0.1'),
-  PORT: portSetting('port of the public API; without it 3000 or a free one'),
+  HOST: wordSetting('address the public API listens on with `npm start`', '127.0.0.1'),
+  PORT: portSetting('port of the public API; without it the first free one from 3000 up'),
   PAGE_HOST: wordSetting(
     'address the page listens on; with this machine’s own in a network a phone there opens it',
     '127.0.0.1',
   ),
-  PAGE_PORT: portSetting('port of the page; without it 8080 or a free one'),
+  PAGE_PORT: portSetting('port of the page; without it the first free one from 8080 up'),
 } satisfies Record<string, Setting<unknown>>
 
 export type Config = Pick<SettingValues<typeof settings>, 'HOST' | 'PAGE_HOST'> &
@@ -59,9 +59,13 @@ export function readConfig(mode: string | undefined, env: Config['env']): Config
   if (mode !== 'demo' && mode !== 'live') {
     throw new KimchiError('KIMCHI_ERR_CONFIG', `the mode must be demo or live, got: ${mode}`)
   }
-  const given = mode === 'live' ? withSecretFile(env) : { ...env, REDIS_URL: undefined }
+  // A demo has a Redis of its own, and conda and tcsh set HOST to what is no address to listen on.
+  const given = mode === 'live' ? withSecretFile(env) : { ...env, REDIS_URL: undefined, HOST: undefined }
   const values = readSettings(settings, given)
   const dataDir = values.DATA_DIR ? resolve(values.DATA_DIR) : join(projectRoot(), '.data', mode)
+  // Where Node takes the environment's proxy (NODE_USE_ENV_PROXY=1), this machine is asked without it.
+  const direct = [env.no_proxy ?? env.NO_PROXY, '127.0.0.1', 'localhost', '::1'].filter(Boolean).join(',')
   // The apps get the URL itself.
-  return { ...values, mode, dataDir, env: { ...env, REDIS_URL_FILE: undefined } }
+  const handedOn = { ...env, REDIS_URL_FILE: undefined, no_proxy: direct, NO_PROXY: direct }
+  return { ...values, mode, dataDir, env: handedOn }
 }

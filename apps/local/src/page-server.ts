@@ -3,8 +3,10 @@ import { readFile } from 'node:fs/promises'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { listenAt } from '@kimchi/runtime'
 import { createProxyServer } from 'httpxy'
 import sirv from 'sirv'
+import { urlOf } from './ports.ts'
 
 /**
  * Serves the page's files, and passes `/api/` on to the API as the edge does in production, so
@@ -24,9 +26,8 @@ export async function startPageServer(dir: string, api: string, port: number, ho
     else if (page !== undefined) void sendPage(response, join(dir, page), url)
     else files(request, response)
   })
-  server.listen(port, host)
-  await once(server, 'listening')
-  const url = `http://${host}:${(server.address() as AddressInfo).port}/`
+  await listenAt('PAGE_PORT', { host, port }, address => once(server.listen(address), 'listening'))
+  const url = `${urlOf(host, (server.address() as AddressInfo).port)}/`
   return {
     url,
     close: async () => {

@@ -1,47 +1,75 @@
-import { KimchiError } from '@kimchi/core'
-import { freePort, isPortFree } from '@kimchi/local-redis'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { freePort } from '@kimchi/local-redis'
+import { listenAt } from '@kimchi/runtime'
+
+const LOOPBACK = '127.0.0.1'
 
 /** Another stack that starts at the same moment may take the port that was just picked. */
 const ATTEMPTS = 3
 
+/** What a variable asks for, and its name. */
+export interface Asked {
+  readonly name: 'PORT' | 'PAGE_PORT'
+  /** 0 asks for any free one. @default the first free one from the default up */
+  readonly port: number | undefined
+  readonly host: string
+}
+
 /** Picks the stack's ports, and remembers which defaults were taken by other programs. */
 export class Ports {
-  readonly #taken = new Set<number>()
+  readonly #replaced = new Map<number, number>()
 
   /**
-   * The wanted port if it is free; a free one in place of a taken default.
-   * @param name what the port is for: its variable, or words
-   * @param fallback the default
-   * @param asked the port in the variable; 0 asks for any free one
-   * @throws KimchiError `KIMCHI_ERR_CONFIG` when a port that was asked for is taken
+   * The port that was asked for, else the first free one from the default up: the same at each start.
+   * @throws KimchiError `KIMCHI_ERR_CONFIG` when a port that was asked for is taken, or its host is none of this machine
    */
-  async pick(name: string, fallback: number, asked?: number): Promise<number> {
-    if (asked === 0) return freePort()
-    if (await isPortFree(asked ?? fallback)) return asked ?? fallback
-    if (asked !== undefined) {
-      const message = `${name}=${asked} is taken; end what listens there or choose another`
-      throw new KimchiError('KIMCHI_ERR_CONFIG', message)
+  async pick(fallback: number, asked?: Asked): Promise<number> {
+    const { name = 'PORT', port: wanted, host = LOOPBACK } = asked ?? {}
+    if (wanted === 0) return freePort()
+    for (let port = wanted ?? fallback; ; port += 1) {
+      const probe = createServer()
+      try {
+        await listenAt(name, { host, port }, address => once(probe.listen(address), 'listening'))
+        probe.close()
+        await once(probe, 'close')
+        if (wanted === undefined) this.#replaced.set(fallback, port)
+        return port
+      } catch (thrown) {
+        if (wanted !== undefined || !isOfThePort(thrown)) throw thrown
+      }
     }
-    this.#taken.add(fallback)
-    return freePort()
   }
 
   /** Starts a server on the port that {@link pick} gives, on another one if that was taken meanwhile. */
-  async start<T>(name: string, fallback: number, start: (port: number) => Promise<T>, asked?: number) {
+  async start<T>(fallback: number, start: (port: number) => Promise<T>, asked?: Asked): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
-      const port = await this.pick(name, fallback, asked)
+      const port = await this.pick(fallback, asked)
       try {
         return await start(port)
       } catch (thrown) {
-        const { code, cause } = thrown as { code?: string; cause?: { code?: string } }
-        if ((cause?.code ?? code) !== 'EADDRINUSE' || attempt === ATTEMPTS) throw thrown
+        if (!isOfThePort(thrown) || attempt === ATTEMPTS) throw thrown
       }
     }
   }
 
   /** One line about the defaults that were taken; undefined when none was. */
   note(): string | undefined {
-    if (this.#taken.size === 0) return undefined
-    return `Taken by other programs, so a free port is used instead: ${[...this.#taken].join(', ')}.`
+    const replaced = [...this.#replaced].filter(([fallback, port]) => port !== fallback)
+    if (replaced.length === 0) return undefined
+    const list = replaced.map(([fallback, port]) => `${port} for ${fallback}`).join(', ')
+    return `Taken by other programs, so the next free port is used instead: ${list}.`
   }
+}
+
+/** Whether an error says that a port can't be had: somebody has it, or the system keeps it. */
+function isOfThePort(thrown: unknown): boolean {
+  const { cause } = thrown as { cause?: { code?: string } }
+  return ['EADDRINUSE', 'EACCES'].includes(cause?.code ?? '')
+}
+
+/** Where a program of this machine reaches a server that listens on a host: on every address it is on this one. */
+export function urlOf(host: string, port: number): string {
+  const address = host === '0.0.0.0' || host === '::' ? LOOPBACK : host
+  return `http://${address.includes(':') ? `[${address}]` : address}:${port}`
 }

@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { KimchiError } from '@kimchi/core'
+import { KimchiError, settingError } from '@kimchi/core'
 import { type EmbeddedRedis, projectRedis, projectRoot, startEmbeddedRedis } from '@kimchi/local-redis'
 import { startApp } from './app.ts'
 import type { Config } from './config.ts'
 import { startPageServer } from './page-server.ts'
-import { Ports } from './ports.ts'
+import { Ports, urlOf } from './ports.ts'
 import { showAddresses } from './show-addresses.ts'
 import { type LocalContext, Supervisor } from './supervisor.ts'
 
@@ -23,24 +23,23 @@ const PAGE_FILE = 'page-address'
  */
 export async function startLocal(config: Config, context: LocalContext): Promise<void> {
   const { say } = context
-  mkdirSync(join(config.dataDir, 'logs'), { recursive: true })
   const [supervisor, ports] = [new Supervisor(context), new Ports()]
   const { ending } = supervisor
   let page: { url: string; close: () => Promise<void> } | undefined
   try {
+    mkdirSync(join(config.dataDir, 'logs'), { recursive: true })
     const redis =
       config.REDIS_URL === undefined ? await startRedis(config, say, supervisor, ports) : undefined
     const appPorts = await startApps(config, context, supervisor, ports, redis?.url)
-    const startPage = (port: number) =>
-      startPageServer(
-        join(projectRoot(), 'apps/page/dist'),
-        `http://127.0.0.1:${appPorts.api}`,
-        port,
-        config.PAGE_HOST,
-      )
-    page = await ports.start('PAGE_PORT', 8_080, startPage, config.PAGE_PORT)
+    const api = urlOf(config.HOST, appPorts.api)
+    const files = join(projectRoot(), 'apps/page/dist')
+    page = await ports.start(8_080, port => startPageServer(files, api, port, config.PAGE_HOST), {
+      name: 'PAGE_PORT',
+      port: config.PAGE_PORT,
+      host: config.PAGE_HOST,
+    })
     await writeFile(join(config.dataDir, PAGE_FILE), page.url)
-    const shown = { mode: config.mode, page: page.url, ports: appPorts, dataDir: config.dataDir }
+    const shown = { mode: config.mode, page: page.url, api, ports: appPorts, dataDir: config.dataDir }
     void showAddresses({
       ...context,
       signal: ending,
@@ -51,13 +50,25 @@ export async function startLocal(config: Config, context: LocalContext): Promise
     if (!ending.aborted) await once(ending, 'abort')
   } catch (thrown) {
     // The end of the stack also ends what has not started yet, and that is no error.
-    if (!ending.aborted) throw thrown
+    if (!ending.aborted) throw ofDataDir(thrown, config.dataDir)
   } finally {
     if (ending.aborted) say('Ending…')
     await page?.close()
     await supervisor.close()
   }
   if (!context.signal.aborted) throw new Error('The service cannot go on; the reason is above.')
+}
+
+/** What the system refuses at the start, except a program, is about a file of the data folder. */
+function ofDataDir(thrown: unknown, dataDir: string): unknown {
+  const { syscall } = thrown as NodeJS.ErrnoException
+  if (syscall === undefined || syscall.startsWith('spawn')) return thrown
+  return settingError(
+    'DATA_DIR',
+    'a folder of a local disk, all of which this user can write',
+    dataDir,
+    thrown,
+  )
 }
 
 /** Finds or fetches a Redis, and starts it; it keeps its port when it has to be started again. */
@@ -70,7 +81,7 @@ async function startRedis(
   const binary = await projectRedis(say, supervisor.ending)
   const dir = join(dataDir, 'redis')
   const start = (port: number) => supervisor.start('redis', () => startEmbeddedRedis({ binary, dir, port }))
-  return ports.start('Redis', 6_379, start).catch(async thrown => {
+  return ports.start(6_379, start).catch(async thrown => {
     if (thrown?.cause?.code !== 'EBUSY') throw thrown
     const page = await readFile(join(dataDir, PAGE_FILE), 'utf8').catch(() => 'not known')
     const command = mode === 'demo' ? 'npm run demo' : 'npm start'
@@ -105,17 +116,17 @@ async function startApps(
       BINANCE_REST_URL: `http://${address}`,
     }
   }
-  const exchanges = mode === 'demo' ? await ports.start('the simulator', 4_900, startSimulator) : {}
+  const exchanges = mode === 'demo' ? await ports.start(4_900, startSimulator) : {}
   const shared = { ...exchanges, REDIS_URL: redisUrl }
-  const ingesterOps = await ports.start('the ops port of the ingester', 9_465, async port => {
+  const ingesterOps = await ports.start(9_465, async port => {
     await start('ingester', 'apps/ingester/dist/main.js', { ...shared, OPS_PORT: String(port) })
     return port
   })
   const startApi = (api: number) =>
-    ports.start('the ops port of the API', 9_464, async apiOps => {
+    ports.start(9_464, async apiOps => {
       const env = { ...shared, HOST, PORT: String(api), OPS_PORT: String(apiOps) }
       await start('api', 'apps/api/dist/main.js', env)
       return { api, apiOps, ingesterOps }
     })
-  return ports.start('PORT', 3_000, startApi, PORT)
+  return ports.start(3_000, startApi, { name: 'PORT', port: PORT, host: HOST })
 }

@@ -31,16 +31,17 @@ type Start<R extends Running> = (signal: AbortSignal) => Promise<R>
 
 /** The processes of one stack: started again whenever they end by themselves, stopped together. */
 export class Supervisor {
-  /** Aborts when the stack is to end: somebody wants it, or a process has said that another start would not help. */
-  readonly ending: AbortSignal
   readonly #context: LocalContext
   readonly #closing = new AbortController()
+  /** Aborts when the stack is to end: somebody wants it, or a process has said that another start would not help. */
+  readonly ending: AbortSignal = this.#closing.signal
   /** The newest start of each, in the order of the first ones; undefined when it failed. */
   readonly #starts = new Map<string, Promise<Running | undefined>>()
 
   constructor(context: LocalContext) {
     this.#context = context
-    this.ending = AbortSignal.any([context.signal, this.#closing.signal])
+    context.signal.addEventListener('abort', () => this.#closing.abort(), { once: true })
+    if (context.signal.aborted) this.#closing.abort()
   }
 
   /** Resolves when the process answers for the first time. @throws what `start` throws */

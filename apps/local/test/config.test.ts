@@ -19,12 +19,16 @@ t.test('names an invalid mode or port with its value', async t => {
   t.throws(() => readConfig('demo', { PORT: '-1' }), { code: 'KIMCHI_ERR_CONFIG', message: /PORT.*-1/ })
 })
 
-t.test('only this machine is served unless HOST says otherwise', async t => {
-  t.match(readConfig('demo', {}), {
-    HOST: '127.0.0.1',
-    PAGE_HOST: '127.0.0.1',
-    PORT: undefined,
-    REDIS_URL: undefined,
-  })
-  t.equal(readConfig('demo', { HOST: '0.0.0.0' }).HOST, '0.0.0.0')
+t.test('only this machine is served unless HOST says otherwise, which shells set for themselves', async t => {
+  const local = { HOST: '127.0.0.1', PAGE_HOST: '127.0.0.1', PORT: undefined, REDIS_URL: undefined }
+  t.match(readConfig('live', {}), local)
+  t.match(readConfig('demo', { HOST: 'x86_64-conda-linux-gnu' }), local)
+  t.equal(readConfig('live', { HOST: '0.0.0.0' }).HOST, '0.0.0.0')
+})
+
+t.test('the apps ask this machine without a proxy, and what is excepted already', async t => {
+  t.match(readConfig('live', {}).env, { NO_PROXY: '127.0.0.1,localhost,::1' })
+  const env = { HTTP_PROXY: 'http://proxy:3128', NO_PROXY: 'a.example', no_proxy: 'b.example' }
+  const direct = 'b.example,127.0.0.1,localhost,::1'
+  t.match(readConfig('live', env).env, { HTTP_PROXY: env.HTTP_PROXY, NO_PROXY: direct, no_proxy: direct })
 })

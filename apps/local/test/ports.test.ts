@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import t, { type Test } from 'tap'
 import { startPageServer } from '../src/page-server.ts'
-import { Ports } from '../src/ports.ts'
+import { Ports, urlOf } from '../src/ports.ts'
 
 async function takenPort(t: Test): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
@@ -11,23 +11,61 @@ async function takenPort(t: Test): Promise<number> {
   return (server.address() as { port: number }).port
 }
 
-t.test('taken defaults are replaced, and one line names them', async t => {
-  const ports = new Ports()
+t.test(
+  'of taken defaults the next free port is used, the same each time, and one line names them',
+  async t => {
+    const ports = new Ports()
+    t.equal(ports.note(), undefined)
+    const [taken, after] = [await takenPort(t), await takenPort(t)]
+    const free = await ports.pick(taken)
+    t.ok(free > taken && free !== after, `${free}`)
+    t.equal(await new Ports().pick(taken), free)
+    t.equal(
+      ports.note(),
+      `Taken by other programs, so the next free port is used instead: ${free} for ${taken}.`,
+    )
+  },
+)
+
+t.test('a default that is free again is used again', async t => {
+  const [ports, server] = [new Ports(), createServer().listen(0, '127.0.0.1')]
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  t.not(await ports.pick(port), port)
+  server.close()
+  await once(server, 'close')
+  t.equal(await ports.pick(port), port)
   t.equal(ports.note(), undefined)
-  const taken = [await takenPort(t), await takenPort(t)] as const
-  const picked = [await ports.pick('PORT', taken[0]), await ports.pick('PAGE_PORT', taken[1])]
-  t.notOk(picked.some(port => taken.includes(port)))
-  t.equal(ports.note(), `Taken by other programs, so a free port is used instead: ${taken.join(', ')}.`)
 })
 
-t.test('a port that was asked for is never replaced', async t => {
-  const port = await takenPort(t)
-  await t.rejects(new Ports().pick('PORT', 3_000, port), {
-    code: 'KIMCHI_ERR_CONFIG',
-    message: `PORT=${port} is taken; end what listens there or choose another`,
-  })
-  t.not(await new Ports().pick('PORT', port, 0), port)
-})
+t.test(
+  'a port or a host that was asked for is never replaced: an error names what is in the way',
+  async t => {
+    const port = await takenPort(t)
+    const asked = { name: 'PAGE_PORT', port, host: '127.0.0.1' } as const
+    await t.rejects(new Ports().pick(3_000, asked), {
+      code: 'KIMCHI_ERR_CONFIG',
+      message: new RegExp(`^PAGE_PORT must be a port that nothing else listens on, .*got: ${port} on 127`),
+    })
+    t.not(await new Ports().pick(port, { ...asked, port: 0 }), port)
+    const host = 'x86_64-conda-linux-gnu.invalid'
+    await t.rejects(new Ports().pick(port, { name: 'PORT', port: undefined, host }), {
+      code: 'KIMCHI_ERR_CONFIG',
+      message: new RegExp(`^HOST must be unset or an address of this machine, .*got: ${host} \\(.*ENOTFOUND`),
+    })
+  },
+)
+
+t.test(
+  'a server on every address is reached at this machine’s own, and IPv6 is written in brackets',
+  async t => {
+    const hosts = ['127.0.0.1', '0.0.0.0', '::', '::1', '192.0.2.7']
+    t.strictSame(
+      hosts.map(host => urlOf(host, 80)),
+      ['127.0.0.1', '127.0.0.1', '127.0.0.1', '[::1]', '192.0.2.7'].map(host => `http://${host}:80`),
+    )
+  },
+)
 
 t.test('a port that another stack takes after it was picked is replaced by a free one', async t => {
   const taken = await takenPort(t)
@@ -35,10 +73,10 @@ t.test('a port that another stack takes after it was picked is replaced by a fre
     picks = 0
     override async pick() {
       this.picks += 1
-      return this.picks === 1 ? taken : super.pick('PAGE_PORT', taken)
+      return this.picks === 1 ? taken : super.pick(taken)
     }
   }
-  const page = await new LatePorts().start('PAGE_PORT', taken, port =>
+  const page = await new LatePorts().start(taken, port =>
     startPageServer(t.testdir({}), '', port, '127.0.0.1'),
   )
   t.teardown(() => page.close())
@@ -51,6 +89,6 @@ t.test('a server that fails for another reason is not started again', async t =>
     starts += 1
     return Promise.reject(new Error('no'))
   }
-  await t.rejects(new Ports().start('Redis', 0, fail, 0), { message: 'no' })
+  await t.rejects(new Ports().start(0, fail, { name: 'PORT', port: 0, host: '127.0.0.1' }), { message: 'no' })
   t.equal(starts, 1)
 })

@@ -35,12 +35,17 @@ async function start(t: Test, startedAfterMs: number, state: { list?: object; re
   const done = showAddresses({
     mode: 'demo',
     page: 'http://127.0.0.1:8080/',
-    ports: { api, apiOps: ops, ingesterOps: ops },
+    api: `http://127.0.0.1:${api}`,
+    ports: { apiOps: ops, ingesterOps: ops },
     redisCli: "'/a folder/redis-cli' -p 6379",
     dataDir: '.data',
-    note: 'Taken by other programs, so a free port is used instead: 3000.',
+    note: 'Taken by other programs, so the next free port is used instead: 3001 for 3000.',
     say: line => lines.push(line),
-    clock: { ...systemClock, now: () => MINUTE + startedAfterMs },
+    clock: {
+      now: () => MINUTE + startedAfterMs,
+      elapsed: () => performance.now() * 50,
+      wait: (ms, ending) => systemClock.wait(ms / 50, ending),
+    },
     signal: ending.signal,
   })
   t.teardown(() => ending.abort())
@@ -80,4 +85,11 @@ t.test('the addresses are labelled, and the command is the one that README names
   await done
   t.ok(lines.includes('  Page    http://127.0.0.1:8080/'))
   t.ok(lines.includes("  Redis   '/a folder/redis-cli' -p 6379 fcall_ro kp_status 1 '{kp}:meta'"))
+})
+
+t.test('without prices it says why, what the Redis of REDIS_URL says first', async t => {
+  const away = 'Redis is away: redis://127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1'
+  const { lines, next } = await start(t, 0, { list: { result: 'error' }, reasons: ['no minute yet', away] })
+  while (!lines.some(line => line.includes('unset REDIS_URL'))) await next()
+  t.strictSame(lines.slice(-3, -1), ['No prices yet. Still trying; the service says:', `  - ${away}`])
 })

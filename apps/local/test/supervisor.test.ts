@@ -93,7 +93,7 @@ t.test('an app whose port another stack took at that moment is started on anothe
     picks = 0
     override async pick() {
       this.picks += 1
-      return this.picks === 1 ? taken : super.pick('the ops port', taken)
+      return this.picks === 1 ? taken : super.pick(taken)
     }
   }
   const say = (line: string) => lines.push(line)
@@ -107,7 +107,7 @@ t.test('an app whose port another stack took at that moment is started on anothe
     await supervisor.start('app', signal => startApp(app, say, signal))
     return port
   }
-  t.not(await new LatePorts().start('the ops port', taken, start), taken)
+  t.not(await new LatePorts().start(taken, start), taken)
   t.strictSame(lines, [], 'nobody has to know')
 })
 

@@ -1,8 +1,12 @@
 import { ApiError } from './errors.ts'
-import { statedWaitMs } from './retry-after.ts'
 
 /** 25 days: Node ends a longer timer at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+/** Only who counts requests knows of a longer wait than two minutes; an overloaded server guesses. */
+const COUNTS_REQUESTS: readonly number[] = [418, 429]
+const LONGEST_GUESS_MS = 120_000
+const LONGEST_MS = 259_200_000
 
 /** An answer that holds data. */
 export interface Answer<T> {
@@ -13,7 +17,6 @@ export interface Answer<T> {
 export interface AskOptions {
   readonly fetch: typeof fetch
   readonly timeoutMs: number
-  readonly now: () => number
   readonly signal?: AbortSignal | undefined
 }
 
@@ -23,20 +26,42 @@ export interface AskOptions {
  */
 export async function ask<T>(url: string, options: AskOptions): Promise<Answer<T>> {
   // A browser's fetch refuses to be called as a method of another object.
-  const { fetch, signal, now } = options
+  const { fetch, signal } = options
+  // A controller for each request: AbortSignal.any would leave a dependant behind on a long-lived signal.
+  const over = new AbortController()
+  const abort = () => over.abort(signal?.reason)
+  signal?.addEventListener('abort', abort)
+  let timer: ReturnType<typeof setTimeout> | undefined
   try {
-    const timeout = AbortSignal.timeout(Math.min(options.timeoutMs, LONGEST_TIMER_MS))
-    const response = await fetch(url, { signal: signal ? AbortSignal.any([signal, timeout]) : timeout })
+    signal?.throwIfAborted()
+    timer = startTimer(options.timeoutMs, reason => over.abort(reason))
+    const response = await fetch(url, { signal: over.signal })
     const body = parse(await response.text())
     if (response.ok && body?.result === 'ok' && Array.isArray(body.data)) {
       return { body: body as T, headers: response.headers }
     }
-    throw refusal(url, response, body, now())
+    throw refusal(url, response, body)
   } catch (error) {
     if (signal?.aborted) throw signal.reason
     if (error instanceof ApiError) throw error
     throw new ApiError(`no answer from ${url}`, { code: 'unreachable', cause: error })
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', abort)
   }
+}
+
+/** @throws RangeError for what is no time */
+function startTimer(ms: number, onEnd: (reason: Error) => void) {
+  if (!(ms >= 0)) throw new RangeError(`timeoutMs must be 0 or more, got: ${ms}`)
+  const longest = Math.min(ms, LONGEST_TIMER_MS)
+  return setTimeout(() => onEnd(new Error(`no answer within ${ms} ms`)), longest)
+}
+
+/** Whole seconds, as the API and its edge send them; undefined for anything else, and for too long a wait. */
+function statedWaitMs(status: number, retryAfter: string | null): number | undefined {
+  const ms = /^\d{1,6}$/.test(retryAfter ?? '') ? Number(retryAfter) * 1_000 : 0
+  return ms > 0 && ms <= (COUNTS_REQUESTS.includes(status) ? LONGEST_MS : LONGEST_GUESS_MS) ? ms : undefined
 }
 
 /** Undefined for a body that is no JSON, such as a proxy's page. */
@@ -48,13 +73,13 @@ function parse(text: string): Record<string, unknown> | null | undefined {
   }
 }
 
-function refusal(url: string, response: Response, body: ReturnType<typeof parse>, now: number) {
+function refusal(url: string, response: Response, body: ReturnType<typeof parse>) {
   const { status } = response
   const { code, message } = body ?? {}
   const isRefusal = typeof code === 'string' && typeof message === 'string'
   return new ApiError(isRefusal ? message : `${url} answered ${status} without data`, {
     code: isRefusal ? code : 'bad_answer',
     status,
-    retryAfterMs: statedWaitMs(status, response.headers.get('retry-after') ?? '', now),
+    retryAfterMs: statedWaitMs(status, response.headers.get('retry-after')),
   })
 }

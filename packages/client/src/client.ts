@@ -48,7 +48,6 @@ export function createClient(options: ClientOptions = {}): Client {
     // Read at each request, so that a page may replace it.
     fetch: options.fetch ?? globalThis.fetch,
     timeoutMs,
-    now: () => serverClock.now(),
     signal,
   })
   const serverClock = new ServerClock(clock)

@@ -34,7 +34,7 @@ export class ApiError extends Error {
   readonly code: ApiErrorCode
   /** HTTP status; undefined without a response. */
   readonly status: number | undefined
-  /** The wait in `Retry-After`, in milliseconds; undefined when it can't be read or believed. */
+  /** The whole seconds of `Retry-After`, in milliseconds; undefined for anything else, or too long a wait. */
   readonly retryAfterMs: number | undefined
 
   constructor(message: string, { code, status, retryAfterMs, cause }: ApiErrorOptions) {

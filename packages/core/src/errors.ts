@@ -28,7 +28,30 @@ export class KimchiError extends Error {
   }
 }
 
-/** The text of anything thrown, for a log line or a status field. */
+/** An error shows so many reasons, and counts the others. */
+const MOST_REASONS = 4
+
+/**
+ * The text of anything thrown, for a log line or a status field; never empty. An error of the platform that has reasons
+ * (the address that each attempt failed at) tells each once; a KimchiError's message has them already.
+ */
 export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown)
+  if (!(thrown instanceof Error)) return String(thrown)
+  const { message, name } = thrown
+  if (thrown instanceof KimchiError && message !== '') return message
+  const { code, cause } = thrown as { code?: unknown; cause?: unknown }
+  const causes = thrown instanceof AggregateError ? thrown.errors : [cause ?? []].flat()
+  const reasons = [...new Set(causes.map(messageOf))]
+  const others = reasons.length - MOST_REASONS
+  const told = reasons.slice(0, MOST_REASONS).join(', ') + (others > 0 ? ` and ${others} more` : '')
+  // A failed attempt on IPv6 ends with an address of this machine's that says nothing.
+  const own = message.replace(/ - Local \(.*\)$/, '')
+  return [own, told].filter(text => text !== '').join(': ') || String(code ?? name)
+}
+
+/** The plain sentence for what Node says of a host on a machine without a network; undefined for any other text. */
+export function noNetworkIn(text: string): string | undefined {
+  if (text.includes('ENETUNREACH')) return 'This machine has no internet.'
+  const [, host] = /(?:ENOTFOUND|EAI_AGAIN) ([\w.-]*\w)/.exec(text) ?? []
+  return host && `This machine has no internet, or its DNS doesn't know ${host}.`
 }

@@ -1,4 +1,4 @@
-import { KimchiError } from './errors.ts'
+import { KimchiError, messageOf } from './errors.ts'
 
 /** One configuration value: its description, its default, and how its text is parsed. */
 export interface Setting<T> {
@@ -47,6 +47,15 @@ export function readSettings<S extends Settings>(
   problems.push(...rules(values as Partial<SettingValues<S>>))
   if (problems.length === 0) return values as SettingValues<S>
   throw new KimchiError('KIMCHI_ERR_CONFIG', ['bad configuration:', ...problems].join('\n  '))
+}
+
+/**
+ * The error for a value that can't be used: the setting, what would do, what was given, and what the system says.
+ * @param allowed what would do: `an address of this machine`
+ */
+export function settingError(name: string, allowed: string, given: unknown, cause: unknown): KimchiError {
+  const message = `${name} must be ${allowed}, got: ${given} (${messageOf(cause)})`
+  return new KimchiError('KIMCHI_ERR_CONFIG', message, { cause })
 }
 
 export function integerSetting(

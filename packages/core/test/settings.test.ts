@@ -4,6 +4,7 @@ import {
   integerSetting,
   readSettings,
   type Setting,
+  settingError,
   urlListSetting,
   wordSetting,
 } from '../src/settings.ts'
@@ -103,4 +104,13 @@ t.test('each URL of a list needs its protocol', async t => {
   ]) {
     t.equal(parse(text), undefined, text)
   }
+})
+
+t.test('a value that the system refuses is named with what would do and what the system says', async t => {
+  const cause = new Error('ENOENT')
+  t.match(settingError('DATA_DIR', 'a folder', '/nowhere', cause), {
+    code: 'KIMCHI_ERR_CONFIG',
+    message: 'DATA_DIR must be a folder, got: /nowhere (ENOENT)',
+    cause,
+  })
 })

@@ -44,7 +44,7 @@ export async function fetchJson(
 ): Promise<HttpAnswer> {
   const what = `GET ${new URL(url).pathname}`
   const { response, text } = await receive(ask, url, userAgent, signal).catch(cause => {
-    throw new KimchiError('KIMCHI_ERR_REST', `${exchange} ${what}: ${reasonOf(cause)}`, { cause })
+    throw new KimchiError('KIMCHI_ERR_REST', `${exchange} ${what}: ${messageOf(cause)}`, { cause })
   })
   const { status, ok, headers } = response
   const json = jsonOf(text)
@@ -110,9 +110,4 @@ async function textOf({ body }: Response): Promise<string> {
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString()
-}
-
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : ''
-  return `${messageOf(error)}${cause}`
 }

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { retryAfterCases } from '@kimchi/testkit'
 import t from 'tap'
 import { httpErrorOf } from '../src/http-error.ts'
 import { statedWait } from '../src/retry-after.ts'
 import { delayAfter } from './harness.ts'
+import { retryAfterCases } from './retry-after-cases.ts'
 
 const NOW = Date.UTC(2026, 10, 6, 12)
 const THREE_DAYS = 3 * 86_400

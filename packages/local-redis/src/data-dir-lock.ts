@@ -2,10 +2,12 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { KimchiError } from '@kimchi/core'
+import { KimchiError, messageOf } from '@kimchi/core'
 
 /** How long to wait for the server of a killed program, which ends within a moment. */
 const PATIENCE_MS = 4_000
+
+type TryLock = (fd: number) => boolean
 
 /**
  * Locks a data folder for one server, and returns the locked file. Redis itself locks nothing: two servers
@@ -14,13 +16,17 @@ const PATIENCE_MS = 4_000
  * for people.
  *
  * @param patienceMs how long to wait for a folder in use. @default 4 s
+ * @param tryLock locks a file, or gives false while another program holds it. @default the system's
  * @throws KimchiError `KIMCHI_ERR_REDIS` naming the folder and the server that uses it; `cause.code` is `EBUSY`
  */
-export async function openDataDirLock(dir: string, patienceMs = PATIENCE_MS): Promise<FileHandle> {
-  // Loaded here, because only a server of our own needs it: the package holds no binary for every system.
-  const { tryLock } = await import('fs-native-extensions')
-  const file = await open(join(dir, 'server.lock'), 'a+')
-  for (let waitedMs = 0; !tryLock(file.fd); waitedMs += 100) {
+export async function openDataDirLock(
+  dir: string,
+  patienceMs = PATIENCE_MS,
+  tryLock?: TryLock,
+): Promise<FileHandle> {
+  const path = join(dir, 'server.lock')
+  const file = await open(path, 'a+')
+  for (let waitedMs = 0; !(await isLocked(file, path, tryLock)); waitedMs += 100) {
     if (waitedMs >= patienceMs) {
       const holder = (await file.readFile('utf8')).trim()
       await file.close()
@@ -32,4 +38,16 @@ export async function openDataDirLock(dir: string, patienceMs = PATIENCE_MS): Pr
   }
   await file.truncate()
   return file
+}
+
+/** @throws Error naming the file, where the system cannot lock it: network file systems may have no locks */
+async function isLocked(file: FileHandle, path: string, tryLock: TryLock | undefined): Promise<boolean> {
+  try {
+    // Loaded here, because only a server of our own needs it: the package holds no binary for every system.
+    const lock = tryLock ?? (await import('fs-native-extensions')).tryLock
+    return lock(file.fd)
+  } catch (thrown) {
+    await file.close()
+    throw Object.assign(new Error(`no lock on ${path}: ${messageOf(thrown)}`), { syscall: 'fcntl' })
+  }
 }

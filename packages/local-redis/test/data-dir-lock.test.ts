@@ -55,3 +55,14 @@ t.test('a server that inherited the lock holds it until it ends, also after its 
   await once(server, 'exit')
   await (await openDataDirLock(dir, 0)).close()
 })
+
+t.test('where the file system has no locks, the error names the file and what the system says', async t => {
+  const dir = t.testdir({})
+  const noLocks = () => {
+    throw new Error('Unknown system error -37')
+  }
+  await t.rejects(openDataDirLock(dir, 0, noLocks), {
+    message: `no lock on ${join(dir, 'server.lock')}: Unknown system error -37`,
+  })
+  await (await openDataDirLock(dir, 0)).close()
+})

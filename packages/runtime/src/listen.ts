@@ -1,4 +1,4 @@
-import { KimchiError, messageOf } from '@kimchi/core'
+import { settingError } from '@kimchi/core'
 
 /** Where a server listens, as `listen` of node:net takes it. */
 export interface Address {
@@ -6,13 +6,16 @@ export interface Address {
   readonly port: number
 }
 
+/** What a system says of a port; anything else is about the address. */
+const OF_THE_PORT = ['EADDRINUSE', 'EACCES']
+
 /**
  * Lets a server listen where its settings say.
- * @param setting the name of the port's variable
- * @throws KimchiError `KIMCHI_ERR_CONFIG` naming it when the port or the address cannot be bound
+ * @param name the port's variable, `PORT` or one that ends in `_PORT`; the host's has the same beginning
+ * @throws KimchiError `KIMCHI_ERR_CONFIG` naming the one of the two that cannot be used; `cause.code` is the system's
  */
 export async function listenAt(
-  setting: string,
+  name: string,
   { host, port }: Address,
   listen: (address: Address) => Promise<unknown>,
 ): Promise<void> {
@@ -20,7 +23,11 @@ export async function listenAt(
     // Without a host Node listens on every address, also where there is no IPv6.
     await listen({ host: host === '::' ? '' : host, port })
   } catch (error) {
-    const message = `${setting} must be a port that can be listened on, got: ${port} on ${host} (${messageOf(error)})`
-    throw new KimchiError('KIMCHI_ERR_CONFIG', message, { cause: error })
+    if (OF_THE_PORT.includes(String((error as { code?: unknown }).code))) {
+      const allowed = 'a port that nothing else listens on, for most users above 1023'
+      throw settingError(name, allowed, `${port} on ${host}`, error)
+    }
+    const allowed = 'unset or an address of this machine, such as 127.0.0.1'
+    throw settingError(name.replace(/PORT$/, 'HOST'), allowed, host, error)
   }
 }

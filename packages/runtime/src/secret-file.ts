@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { KimchiError, messageOf } from '@kimchi/core'
+import { KimchiError, settingError } from '@kimchi/core'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -13,7 +13,7 @@ export function withSecretFile(env: Environment): Environment {
   if (!file) return env
   const text = readSecret(file)
   if (url && url.trim() !== text)
-    throw configError('REDIS_URL and the file of REDIS_URL_FILE must not differ')
+    throw new KimchiError('KIMCHI_ERR_CONFIG', 'REDIS_URL and the file of REDIS_URL_FILE must not differ')
   return { ...env, REDIS_URL: text }
 }
 
@@ -21,11 +21,6 @@ function readSecret(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch (thrown) {
-    const shown = `${JSON.stringify(file)} (${messageOf(thrown)})`
-    throw configError(`REDIS_URL_FILE must be a readable file, got: ${shown}`)
+    throw settingError('REDIS_URL_FILE', 'a readable file', JSON.stringify(file), thrown)
   }
-}
-
-function configError(message: string): KimchiError {
-  return new KimchiError('KIMCHI_ERR_CONFIG', message)
 }

@@ -2,10 +2,10 @@ import { type Context, isWorthALine, type Milliseconds, messageOf } from '@kimch
 import type { SampleReader, SampleWriter } from '@kimchi/store'
 
 /** Each coin's days are counted this often, one coin after another. */
-const ROUND_MS: Milliseconds = 300_000
+const ROUND_MS: Milliseconds = 360_000
 
 /** Each is folded once an hour, in a round of its own: a lost hour and an odd member can leave the counts equal. */
-const ROUNDS = 12
+const ROUNDS = 10
 
 export interface DayMendingOptions {
   readonly reader: Pick<SampleReader, 'readBoard'>

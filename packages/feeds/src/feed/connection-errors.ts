@@ -27,5 +27,5 @@ export function handshakeError(exchange: Exchange, response: IncomingMessage, no
 export function socketError(exchange: Exchange, cause: Error): KimchiError {
   const code = 'code' in cause ? String(cause.code) : ''
   const kind = code.startsWith('WS_ERR_') ? 'KIMCHI_ERR_FRAME' : 'KIMCHI_ERR_FEED_REFUSED'
-  return new KimchiError(kind, `${exchange} connection: ${messageOf(cause) || code}`, { cause })
+  return new KimchiError(kind, `${exchange} connection: ${messageOf(cause)}`, { cause })
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { type Clock, KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
+import { type Clock, type Milliseconds, settingError } from '@kimchi/core'
 import { Cluster, Redis } from 'ioredis'
 import type { RedisTarget } from './redis-url.ts'
 
@@ -87,8 +87,7 @@ function readFiles(files: Readonly<Record<string, string>>): Record<string, Buff
     try {
       return readFileSync(file)
     } catch (thrown) {
-      const message = `REDIS_URL: ${name} must be a readable file, got: ${file} (${messageOf(thrown)})`
-      throw new KimchiError('KIMCHI_ERR_CONFIG', message)
+      throw settingError(`REDIS_URL: ${name}`, 'a readable file', file, thrown)
     }
   }
   return Object.fromEntries(Object.entries(files).map(([name, file]) => [name, read(name, file)]))

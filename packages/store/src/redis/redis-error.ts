@@ -57,16 +57,16 @@ export function problemError(problem: string): KimchiError {
 /** How a write fails when the server has closed the connection before it read a command. */
 const CLOSED_AT_ONCE = ['EPIPE', 'ECONNRESET']
 
-/** A Cluster says "all nodes failed" and keeps the reason in `lastNodeError`; a refused connection has no text. */
+/** A Cluster says "all nodes failed" and keeps the reason in `lastNodeError`. */
 export function reasonOf(error: unknown): string {
   const { lastNodeError, code, syscall } = error as { lastNodeError?: Error; code?: string; syscall?: string }
   if (syscall === 'write' && code !== undefined && CLOSED_AT_ONCE.includes(code))
     return `the server closed the connection before it read a command: its max number of clients may be reached (${code})`
-  const text = messageOf(error) || code || 'connection failed'
+  const text = messageOf(error)
   if (text.startsWith('WRONGPASS ')) return `${text} (in a URL user and password are percent-encoded)`
   // The first byte of the answer is none of the protocol's: a web server's, for example.
   if (text.startsWith('Unknown RESP type')) return 'what answers there is not a Redis'
-  return lastNodeError === undefined ? text : `${text} (${lastNodeError.message})`
+  return lastNodeError === undefined ? text : `${text} (${messageOf(lastNodeError)})`
 }
 
 /** The library's sentence, without its code and without the place in the library that Redis adds. */

@@ -1,4 +1,4 @@
-import { type Exchange, MAX_LAG_MS, messageOf, REFERENCE_MARKETS } from '@kimchi/core'
+import { type Exchange, MAX_LAG_MS, messageOf, noNetworkIn, REFERENCE_MARKETS } from '@kimchi/core'
 import type { Bases } from '@kimchi/feeds'
 import type { ExchangeAccess } from '../exchange-access.ts'
 import { fail, ok, unknown, type Verdict, worstOf } from '../finding.ts'
@@ -8,9 +8,6 @@ import { openStream, type Streams, type WatchedStream } from '../watched-stream.
 const REACHED_WITHIN_MS = 19_000
 
 const SMALL_REQUEST = { upbit: '/v1/candles/minutes/1?market=KRW-BTC&count=1', binance: '/api/v3/ping' }
-
-/** What a machine without a network or a name server says of an address. */
-const NO_NETWORK = /ENOTFOUND|EAI_AGAIN|ENETUNREACH/
 
 /**
  * Whether the service would find a base of each list that answers from here.
@@ -30,13 +27,8 @@ export async function askBases(access: ExchangeAccess): Promise<Verdict> {
     ]
   })
   const verdicts = await Promise.all(lists)
-  if (
-    verdicts.every(({ outcome }) => outcome === 'FAIL') &&
-    verdicts.some(({ seen }) => NO_NETWORK.test(seen))
-  ) {
-    const { hostname } = new URL(rest.bases.upbit.inUse)
-    throw new Error(`This machine has no internet, or its DNS doesn't know ${hostname}.`)
-  }
+  const sentence = noNetworkIn(verdicts.map(({ seen }) => seen).join(' '))
+  if (sentence && verdicts.every(({ outcome }) => outcome === 'FAIL')) throw new Error(sentence)
   return worstOf(verdicts)
 }
 

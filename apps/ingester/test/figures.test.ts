@@ -1,5 +1,5 @@
 import t from 'tap'
-import { statusFields } from '../src/status.ts'
+import { statusFields } from '../src/figures.ts'
 import { NOW, statusWith } from './support/ingester-status.ts'
 
 t.test('the hash shows the address in use, ages, the watermark, and what is halted', async t => {

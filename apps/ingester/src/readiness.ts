@@ -1,7 +1,7 @@
 import { type EpochMs, formatTimestamp, MINUTE_MS, type Milliseconds, minuteStart } from '@kimchi/core'
 import type { FeedStatus } from '@kimchi/feeds'
 import type { Reason } from '@kimchi/runtime'
-import { type Held, isDecided } from './coins/held-back.ts'
+import { type Held, mayBeAllowed } from './coins/held-back.ts'
 import { type IngesterStatus, nameSome, summarise, unreadableOf } from './status.ts'
 
 /** When the list of trading markets is older than this, a halt may go unnoticed. */
@@ -78,7 +78,7 @@ function noteOf(held: Held, allowed: readonly string[]): string {
   const { symbol, reason, text } = held
   if (reason === 'rate') return text
   const allow = [...new Set([...allowed, symbol])].join(',')
-  const remedy = isDecided(held) ? `; if they are one coin, ALLOW=${allow}` : ''
+  const remedy = mayBeAllowed(held) ? `; if they are one coin, ALLOW=${allow}` : ''
   return `${symbol} is not published: ${text}${remedy}`
 }
 

@@ -133,7 +133,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
       turn: { minute },
       gaps,
     } = report
-    heldBack.noteMinute(report, quarantine.status())
+    heldBack.noteMinute(report, quarantine.status().quarantined)
     const isClockWrong = gaps.some(({ reason }) => reason === 'clock-skew')
     backfill.noteMinute({ minute, isClockWrong })
     announce().catch(fail)

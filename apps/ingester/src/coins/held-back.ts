@@ -12,11 +12,13 @@ const FEWEST_FOR_RATE = 3
 const WORDS: Readonly<Partial<Record<GapReason, string>>> = {
   halted: 'an exchange has halted it',
   halting: 'an exchange has halted it',
-  'no-upbit-price': 'no trade on Upbit in the last 60 minutes is known',
-  'no-binance-price': 'no trade on Binance in the last 60 minutes is known',
+  'no-upbit-price': 'its Upbit price is unknown, or of more than 60 minutes ago',
+  'no-binance-price': 'its Binance price is unknown, or of more than 60 minutes ago',
   implausible: 'its prices differ too much for one coin',
   impossible: 'its prices can be those of no pair',
 }
+
+const UNCOMPARED = 'it is new, and fewer than half of all pairs have a premium to compare with'
 
 /** What is held back, and why. */
 export interface Held {
@@ -42,19 +44,19 @@ export class HeldBack {
   /** Hears what became of a minute. */
   noteMinute(
     { turn: { minute }, samples, gaps }: Pick<MinuteReport, 'turn' | 'samples' | 'gaps'>,
-    quarantine: Pick<QuarantineStatus, 'quarantined' | 'uncompared'>,
+    quarantined: QuarantineStatus['quarantined'],
   ): void {
     this.noteStored(samples)
     const found = new Map<string, Held>()
     const add = (symbol: string, reason: Held['reason'], text: string) =>
       found.set(symbol, { symbol, reason, text })
-    const why = 'it is new, and fewer than half of all pairs have a premium to compare with'
-    for (const symbol of quarantine.uncompared) add(symbol, 'quarantined', why)
+    const isGap = new Set(gaps.map(({ symbol }) => symbol))
     for (const { symbol, reason, prices } of gaps) {
       const words = WORDS[reason]
       if (words !== undefined) add(symbol, reason, `${words}, ${pricesText(prices)}`)
     }
-    for (const { symbol, reason } of quarantine.quarantined) add(symbol, 'quarantined', reason)
+    for (const { symbol, reason } of quarantined)
+      if (reason !== undefined || !isGap.has(symbol)) add(symbol, 'quarantined', reason ?? UNCOMPARED)
     const present = [...found.keys(), ...[...samples, ...gaps].map(({ symbol }) => symbol)]
     this.#newest = new Map(present.map(symbol => [symbol, this.#newest.get(symbol) ?? minute - 1]))
     const isOld = ({ symbol }: Held) => minute - (this.#newest.get(symbol) ?? minute) >= TOLD_AFTER_MINUTES
@@ -63,12 +65,12 @@ export class HeldBack {
 
   /** Those first about which an operator can do something. */
   status(): readonly Held[] {
-    return this.#held.toSorted((a, b) => Number(isDecided(b)) - Number(isDecided(a)))
+    return this.#held.toSorted((a, b) => Number(mayBeAllowed(b)) - Number(mayBeAllowed(a)))
   }
 }
 
 /** Whether `ALLOW` would publish it. */
-export function isDecided({ reason }: Held): boolean {
+export function mayBeAllowed({ reason }: Held): boolean {
   return reason === 'implausible' || reason === 'quarantined'
 }
 

@@ -103,23 +103,18 @@ export class Quarantine {
 
   status() {
     const quarantined = this.#subscribed.flatMap(coin => {
-      const reason = this.#held.get(pairOf(coin))
-      return reason === undefined ? [] : [{ symbol: coin.symbol, reason }]
-    })
-    const isUncompared = (coin: Coin) => {
       const pair = pairOf(coin)
-      return this.#held.has(pair) && this.#held.get(pair) === undefined
-    }
-    const allow = [...new Set([...this.#allow, ...quarantined.map(({ symbol }) => symbol)])]
+      return this.#held.has(pair) ? [{ symbol: coin.symbol, reason: this.#held.get(pair) }] : []
+    })
+    const differing = quarantined.filter(({ reason }) => reason !== undefined)
+    const allow = [...new Set([...this.#allow, ...differing.map(({ symbol }) => symbol)])]
     return {
       /** How many coins are published. */
       tracked: this.tracked.length,
-      /** Pairs that did not match the market when they were compared, each with the reason as part of a sentence. */
+      /** Pairs that are not published yet, and how they differ from the market; undefined before a comparison. */
       quarantined,
-      /** Pairs that nobody has compared yet. */
-      uncompared: this.#subscribed.filter(isUncompared).map(({ symbol }) => symbol),
-      /** The setting that publishes every quarantined pair at the next start; undefined while there is none. */
-      allowSetting: quarantined.length === 0 ? undefined : `ALLOW=${allow.join(',')}`,
+      /** The setting that publishes every pair that differs at the next start; undefined while there is none. */
+      allowSetting: differing.length === 0 ? undefined : `ALLOW=${allow.join(',')}`,
       /** What `ALLOW` names. */
       allowed: [...this.#allow],
       /** Symbols of the catalogue that `DENY` names. */

@@ -32,7 +32,8 @@ export class CoinTracking {
 
   #report(): void {
     const { quarantine, log } = this.#options
-    const { quarantined, allowSetting } = quarantine.status()
+    const { quarantined: held, allowSetting } = quarantine.status()
+    const quarantined = held.filter(({ reason }) => reason !== undefined)
     for (const { symbol, reason } of quarantined) {
       if (!this.#quarantined.has(symbol))
         log.warn({ symbol, reason, release: allowSetting }, 'pair is quarantined')

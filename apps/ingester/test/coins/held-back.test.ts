@@ -6,7 +6,6 @@ import { notesOf } from '../../src/readiness.ts'
 import { statusWith } from '../support/ingester-status.ts'
 
 const M = 29_000_000
-const NONE = { quarantined: [], uncompared: [] }
 
 /** Says what is held back after some minutes of these gaps; each other coin has a sample. */
 function open() {
@@ -15,7 +14,7 @@ function open() {
   const pass = (
     gaps: Readonly<Record<string, GapReason>>,
     samples: readonly string[] = [],
-    quarantine = {},
+    quarantined: Parameters<HeldBack['noteMinute']>[1] = [],
   ) => {
     minute += 1
     const turn = { minute, lateMs: 0, steppedMs: 0, skipped: 0 }
@@ -24,7 +23,7 @@ function open() {
       return { symbol, minute, reason, prices }
     })
     const stored = samples.map(symbol => ({ symbol, minute }))
-    heldBack.noteMinute({ turn, gaps: all, samples: stored as never }, { ...NONE, ...quarantine })
+    heldBack.noteMinute({ turn, gaps: all, samples: stored as never }, quarantined)
     return heldBack.status().map(({ symbol, reason }) => `${symbol} ${reason}`)
   }
   const status = () => ({ ...statusWith({ base: { index: 0 } }), heldBack: heldBack.status() })
@@ -38,8 +37,8 @@ t.test(
     for (const [reason, words] of [
       ['halted', /halted/],
       ['halting', /halted/],
-      ['no-upbit-price', /no trade on Upbit/],
-      ['no-binance-price', /no trade on Binance/],
+      ['no-upbit-price', /Upbit price is unknown/],
+      ['no-binance-price', /Binance price is unknown/],
       ['implausible', /differ too much .*ALLOW=ETH$/],
       ['impossible', /of no pair/],
     ] as const) {
@@ -69,16 +68,20 @@ t.test('a coin that candles fill is not held back', async t => {
 
 t.test('quarantined pairs are named, those that nobody could compare too', async t => {
   const { pass, notes } = open()
-  const quarantine = { quarantined: [{ symbol: 'NEW', reason: 'premium 60.00 %' }], uncompared: ['OTHER'] }
+  const quarantine = [
+    { symbol: 'NEW', reason: 'premium 60.00 %' },
+    { symbol: 'OTHER', reason: undefined },
+  ]
   t.strictSame(pass({}, ['BTC'], quarantine), [])
-  t.strictSame(pass({}, ['BTC'], quarantine), ['OTHER quarantined', 'NEW quarantined'])
-  t.match(notes(), [/^OTHER .*fewer than half/, /^NEW is not published: premium 60.00 %.*ALLOW=NEW$/])
+  t.strictSame(pass({}, ['BTC'], quarantine), ['NEW quarantined', 'OTHER quarantined'])
+  t.match(notes(), [/^NEW is not published: premium 60.00 %.*ALLOW=NEW$/, /^OTHER .*fewer than half/])
 })
 
 t.test('what holds back all coins names none', async t => {
   for (const reason of ['behind', 'late', 'clock-skew', 'no-rate', 'upbit-down', 'binance-down'] as const) {
     const { pass } = open()
-    for (let at = 0; at < 5; at++) t.strictSame(pass({ BTC: reason, ETH: reason }), [], reason)
+    const unknown = [{ symbol: 'ETH', reason: undefined }]
+    for (let at = 0; at < 5; at++) t.strictSame(pass({ BTC: reason, ETH: reason }, [], unknown), [], reason)
   }
 })
 

@@ -28,7 +28,7 @@ export interface StatusRequestOptions {
   readonly markets: () => readonly Market[]
   /** Asks; resolves with the answer to this or to the last request, or with undefined where that says nothing. */
   readonly ask: (asked: Asked) => Promise<Answer | undefined>
-  readonly status: Pick<TradingStatus, 'answeredAt' | 'receive' | 'skip'>
+  readonly status: TradingStatus
   readonly sink: Pick<TickSink, 'record'>
   readonly counters: FeedCounters
 }
@@ -104,23 +104,15 @@ export class StatusRequests {
   /** Returns whether another request has to confirm the answer: where it is one to the last request, this one will. */
   #receive(answer: Answer | undefined, unseeded: ReadonlySet<Market>, asked: Asked): boolean {
     const { exchange, markets, sink, status } = this.#options
-    if (answer === undefined) {
-      status.skip()
-      return false
-    }
     const isInDoubt = status.receive(answer, markets())
-    if (answer.asked !== asked) return false
+    if (answer?.asked !== asked) return false
     const now = this.#context.clock.now()
+    const times = { eventAt: now, sentAt: asked.at, receivedAt: now, tradedAt: now }
     status.answeredAt = now
-    for (const market of markets()) {
-      if (!unseeded.has(market)) continue
+    for (const market of markets().filter(market => unseeded.has(market))) {
       const price = answer.trading.get(market)
-      if (price === undefined) {
-        this.#unseeded.add(market)
-        continue
-      }
-      const times = { eventAt: now, sentAt: asked.at, receivedAt: now, tradedAt: now }
-      sink.record({ exchange, market, price, ...times, origin: 'seed', tradable: true })
+      if (price === undefined) this.#unseeded.add(market)
+      else sink.record({ exchange, market, price, ...times, origin: 'seed', tradable: true })
     }
     return isInDoubt
   }

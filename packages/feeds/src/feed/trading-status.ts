@@ -32,11 +32,16 @@ export class TradingStatus {
     this.answeredAt = openedAt
   }
 
-  /** Takes an answer on the markets of interest; returns whether one of them is absent for the first time. */
-  receive({ asked, trading }: Answer, markets: readonly Market[]): boolean {
+  /**
+   * Takes an answer on the markets of interest; returns whether one of them is absent for the first time. Without an
+   * answer the next one is no second one in a row.
+   */
+  receive(answer: Answer | undefined, markets: readonly Market[]): boolean {
     const before = this.#absent
     const absent = new Map<Market, Asked>()
     this.#absent = absent
+    if (answer === undefined) return false
+    const { asked, trading } = answer
     let isInDoubt = false
     for (const market of markets) {
       const first = before.get(market)
@@ -47,10 +52,5 @@ export class TradingStatus {
       if (!trading.has(market)) absent.set(market, isConfirmed ? asked : (first ?? asked))
     }
     return isInDoubt
-  }
-
-  /** Forgets what the last answer lacked: the next is no second one in a row. */
-  skip(): void {
-    this.#absent = new Map()
   }
 }

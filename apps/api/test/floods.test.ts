@@ -1,13 +1,11 @@
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Worker } from 'node:worker_threads'
 import { DAY_MINUTES, dateOf, minuteOf } from '@kimchi/core'
 import { startRedis, type Teardown } from '@kimchi/testkit'
 import fc from 'fast-check'
 import t from 'tap'
-import { boardOf, daysBefore, MINUTE, openTestApp } from './board.ts'
+import { daysBefore } from './board.ts'
 import { openRaw } from './raw.ts'
 import { ask, openTestWriter, type Replica, startReplica } from './stack.ts'
 
@@ -15,22 +13,6 @@ const LIVE = '/api/v1/kimchi-premium'
 const GET = `GET ${LIVE} HTTP/1.1\r\nHost: a\r\n\r\n`
 const CONNECT = 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n'
 const SYMBOLS = Array.from({ length: 200 }, (_, n) => `C${n}`)
-
-/** 21 clients, each answered once: 20 flood, then the last asks. Runs in a worker, to send while the server waits. */
-const ASK_LAST = `
-  const { connect } = require('node:net')
-  const { parentPort, workerData: { port, gate, GET, flood, other } } = require('node:worker_threads')
-  const sockets = Array.from({ length: 21 }, () => connect(port, '127.0.0.1').on('error', () => {}))
-  const answered = sockets.map(socket => new Promise(resolve => socket.once('data', resolve).write(GET)))
-  Promise.all(answered).then(() => {
-    parentPort.postMessage('all are open')
-    Atomics.wait(gate, 0, 0)
-    const last = sockets.pop()
-    for (const socket of sockets) socket.pause().write(flood)
-    last.write(other)
-    Atomics.store(gate, 0, 2)
-    Atomics.notify(gate, 0)
-  })`
 
 const redis = await startRedis(t)
 const writer = await openTestWriter(t, redis.url, SYMBOLS)
@@ -122,33 +104,6 @@ function mixedTarget(n: number): string {
   const others = [LIVE, '/', `${LIVE}/NONE/daily`, `${LIVE}/C1/daily?days=0`]
   return n % 5 === 4 ? `${others[(n >> 3) % 4]}` : `${LIVE}/C${n % 2}/daily?days=${(n % 3_650) + 1}`
 }
-
-// docs/faults.md, 67
-t.test('a client that asks after 20 others sent 5,000 requests each waits for few of them', async t => {
-  const { listen, server } = await openTestApp(t, boardOf(MINUTE, SYMBOLS))
-  const gate = new Int32Array(new SharedArrayBuffer(4))
-  const [flood, other] = [GET.repeat(5_000), GET.replace(LIVE, '/other')]
-  const worker = new Worker(ASK_LAST, {
-    eval: true,
-    workerData: { port: await listen(), gate, GET, flood, other },
-  })
-  t.teardown(() => worker.terminate())
-  await once(worker, 'message')
-  let floods = 0
-  const answered = new Promise<number>(resolve => {
-    server.on('request', ({ url }) => {
-      if (url === '/other') resolve(floods)
-      else floods += 1
-    })
-  })
-  // The server meets all requests at once: it stands still until the last is sent.
-  Atomics.store(gate, 0, 1)
-  Atomics.notify(gate, 0)
-  Atomics.wait(gate, 0, 1)
-  const before = await answered
-  t.comment(`${before} requests of the flood came before it`)
-  t.ok(before < 10_000)
-})
 
 // docs/faults.md, 67
 t.test('2,000 random strings of bytes harm nobody', async t => {

@@ -12,8 +12,8 @@ export const LIMITS = {
     /** Request line and headers together. */
     maxHeaderSize: 8_192,
     /**
-     * From the first byte of a request, or from connecting, to the last of its headers. In a flood a caller waits up to
-     * 5 s until anything is read of it (docs/faults.md, 67), and must not get a 408 for that.
+     * From the first byte of a request, or from connecting, to the last of its headers. In a flood a caller waits
+     * for seconds until anything is read of it (docs/faults.md, 67), and must not get a 408 for that.
      */
     headersTimeout: 10_000,
     /** Until the end of a request's body, which nothing reads. */
@@ -31,11 +31,8 @@ export const LIMITS = {
   },
 }
 
-/** As many connections as Node lets the kernel hold for it: who opens more must not stop all others. */
-const MOST_AWAITED = 511
-
 /** Connections that are read again in a turn of Node's loop, of all that are held. */
-const READ_IN_A_TURN = 16
+const READ_IN_A_TURN = 4
 
 /** Cuts connections, so that memory stays bounded whatever clients ask for and don't read. */
 export class Connections {
@@ -86,43 +83,23 @@ export class Connections {
     else last.once('close', end)
   }
 
-  /** Cuts a connection that has more than its share. */
+  /**
+   * Cuts a connection that has more than its share, and stops reading from all others until this turn of Node's loop
+   * is over: Node parses all of the 64 kB that it reads of a connection, thousands of requests, and frees their memory
+   * only when it has closed the connection. Then a few are read in each turn, the newest first.
+   */
   #cut(socket: Socket): void {
     socket.destroy()
-    leaveUnparsed(socket)
     this.#pending.delete(socket)
-    if (this.#held === undefined) this.#hold()
+    const isHolding = this.#held !== undefined
+    this.#held = [...this.#pending.keys()]
+    for (const other of this.#held) other.pause()
+    if (!isHolding) setImmediate(() => this.#readSome())
   }
 
-  /**
-   * Stops reading from all until all who wait for a connection have one, and with it their share: in each turn of its
-   * loop Node accepts a single one. Then it reads a few at a time, so that the memory of those that are cut is free
-   * before others are read. The newest go first, having waited behind all others.
-   */
-  #hold(): void {
-    const held = [...this.#pending.keys()]
-    this.#held = held
-    for (const socket of held) socket.pause()
-    const readSome = () => {
-      for (const socket of held.splice(-READ_IN_A_TURN)) socket.resume()
-      if (held.length > 0) setImmediate(readSome)
-      else this.#held = undefined
-    }
-    const most = held.length + MOST_AWAITED
-    const readWhenAllHaveOne = (before: number) => {
-      if (held.length > before && held.length < most) setImmediate(readWhenAllHaveOne, held.length)
-      else readSome()
-    }
-    setImmediate(readWhenAllHaveOne, -1)
+  #readSome(): void {
+    for (const socket of this.#held?.splice(-READ_IN_A_TURN) ?? []) socket.resume()
+    if (this.#held?.length === 0) this.#held = undefined
+    else setImmediate(() => this.#readSome())
   }
-}
-
-/**
- * Has Node's parser stop after this request, as after an upgrade. It would parse all of the 64 kB that it has read,
- * thousands of requests, though the connection is cut: in a second flood of 1,000 connections others waited 11 s, and
- * wait 2 s at most. `parser` is not documented; without it all is parsed.
- * @see https://github.com/nodejs/node/blob/main/lib/_http_common.js
- */
-function leaveUnparsed(socket: Socket & { readonly parser?: { onIncoming: unknown } | null }): void {
-  if (socket.parser) socket.parser.onIncoming = () => 2
 }

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { createLogger, runApp, systemClock, withSecretFile } from '@kimchi/runtime'
+import { createLogger, runApp, systemClock, waitForFarAddresses, withSecretFile } from '@kimchi/runtime'
 import packageJson from '../package.json' with { type: 'json' }
 import { readConfig } from './config.ts'
 import { startIngester } from './start.ts'
 
+waitForFarAddresses()
 await runApp(() => {
   const config = readConfig(withSecretFile(process.env))
   return startIngester(config, {

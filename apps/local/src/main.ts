@@ -1,5 +1,5 @@
 import { messageOf } from '@kimchi/core'
-import { systemClock } from '@kimchi/runtime'
+import { systemClock, waitForFarAddresses } from '@kimchi/runtime'
 import { readConfig } from './config.ts'
 import { startLocal } from './start.ts'
 
@@ -7,6 +7,7 @@ const say = (line: string) => process.stdout.write(`${line}\n`)
 const ending = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => ending.abort())
 
+waitForFarAddresses()
 try {
   const config = readConfig(process.argv[2], process.env)
   await startLocal(config, { say, signal: ending.signal, clock: systemClock })

@@ -1,4 +1,5 @@
 export { drain } from './drain.ts'
+export { waitForFarAddresses } from './far-addresses.ts'
 export { type Durations, Histogram } from './histogram.ts'
 export { listenAt } from './listen.ts'
 export { createLogger, LOG_LEVELS } from './logger.ts'

@@ -1,7 +1,8 @@
-import { systemClock } from '@kimchi/runtime'
+import { systemClock, waitForFarAddresses } from '@kimchi/runtime'
 import packageJson from '../../package.json' with { type: 'json' }
 import { runImport } from './import-command.ts'
 
+waitForFarAddresses()
 const stopping = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort())
 

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { messageOf } from '@kimchi/core'
 import { userAgentOf } from '@kimchi/feeds'
-import { createLogger, systemClock } from '@kimchi/runtime'
+import { createLogger, systemClock, waitForFarAddresses } from '@kimchi/runtime'
 import packageJson from '../../package.json' with { type: 'json' }
 import { readConfig } from '../config.ts'
 import { examine } from './examine.ts'
@@ -27,6 +27,7 @@ async function main(): Promise<void> {
     options: { json: { type: 'string' }, record: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
   })
   if (values.help === true) return void process.stdout.write(HELP)
+  waitForFarAddresses()
   const config = readConfig({ COINS: 'all', ...process.env })
   const userAgent = userAgentOf(packageJson.version, config.PROJECT_URL)
   const record = values.record === undefined ? () => {} : createRecorder(values.record, systemClock)

@@ -13,10 +13,17 @@ cp -RL "$shipped" "$prefix/conf"
 ln -sfn "$modules" "$prefix/modules"
 # nginx doesn't know the addresses of one network interface (fe80::1%eth0).
 awk '$1 == "nameserver" && $2 !~ /%/ { servers = servers " " ($2 ~ /:.*:/ ? "[" $2 "]" : $2) }
-  END { print "resolver" servers " valid=2s;" }' "$resolv" >"$prefix/conf/resolver.conf"
-domain=$(awk '$1 == "search" && $2 ~ /\.svc\./ { print "." $2; exit }' "$resolv")
-sed -i "s/api:3000/${API:-api$domain:3000}/" "$prefix/conf/site/upstream.conf"
+  END { print "resolver" servers " valid=2s; resolver_timeout 2s;" }' "$resolv" >"$prefix/conf/resolver.conf"
+for other in ipv4 ipv6; do
+  sed "s/valid=2s/& $other=off/" "$prefix/conf/resolver.conf" >"$prefix/conf/without-$other.conf"
+done
+# A host may search in a domain of such a name, too.
+domain=${KUBERNETES_SERVICE_HOST:+$(awk '$1 == "search" { print "." $2; exit }' "$resolv")}
+sed -i "s/api:3000/${API:-api$domain:3000}/" "$prefix/conf/site/upstream.conf" "$prefix/conf/nginx.conf"
 [ -f /proc/net/if_inet6 ] || sed -i '/listen \[/d' "$prefix"/conf/site/*.conf
 
+# A container that was killed leaves its sockets.
+rm -f "$prefix"/*.sock
+cd "$prefix"
 # Arguments are more directives for the top level.
 exec nginx -p "$prefix" -c "$prefix/conf/nginx.conf" -g "daemon off; $*"

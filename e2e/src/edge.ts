@@ -5,11 +5,15 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '@kimchi/local-redis'
 import { ask, createFolder, eventually, followProgram, type Program, type Teardown } from '@kimchi/testkit'
-import { openNameServer } from './name-server.ts'
+import { openNameServer, type Reply } from './name-server.ts'
 
 export interface EdgeOptions {
-  /** IPv4 addresses of the API's replicas. */
-  readonly addresses: readonly string[]
+  /** IPv4 addresses of the API's replicas, or what else their name server says when it is asked for such. */
+  readonly addresses: Reply
+  /** What it says when it is asked for IPv6 addresses. @default none */
+  readonly ipv6?: Reply
+  /** Open as soon as it lives, without a replica. */
+  readonly isAlone?: boolean
   /** The port on which every replica listens. */
   readonly apiPort: number
   /** Folder of static files served at `/`. @default an empty one */
@@ -50,7 +54,7 @@ export async function openEdge(t: Teardown, options: EdgeOptions) {
   const dir = await createFolder(t)
   await cp(SHIPPED, join(dir, 'shipped'), { recursive: true })
   await mkdir(join(dir, 'page'), { recursive: true })
-  const names = await openNameServer(options.addresses)
+  const names = await openNameServer(options.addresses, options.ipv6)
   t.teardown(names.close)
   // nginx accepts a port here, which the resolv.conf of a machine never has.
   await writeFile(join(dir, 'resolv.conf'), `nameserver 127.0.0.1:${names.port}\n`)
@@ -96,7 +100,7 @@ async function startNginx(dir: string, options: EdgeOptions) {
   const nginx = followProgram(child, 'nginx')
   await untilAnswers(nginx, opsPort, '/live', 200, join(dir, LOG))
   // It may live before it knows where the replicas are. Only they know that there is no such route.
-  if (tls === undefined) await untilAnswers(nginx, port, '/api', 404, join(dir, LOG))
+  if (tls === undefined && !options.isAlone) await untilAnswers(nginx, port, '/api', 404, join(dir, LOG))
   return { nginx, port, opsPort, plainPort }
 }
 

@@ -20,6 +20,9 @@ done
 # A host may search in a domain of such a name, too.
 domain=${KUBERNETES_SERVICE_HOST:+$(awk '$1 == "search" { print "." $2; exit }' "$resolv")}
 sed -i "s/api:3000/${API:-api$domain:3000}/" "$prefix/conf/site/upstream.conf" "$prefix/conf/nginx.conf"
+# Seconds that a document stays fresh, by the second of the minute; an overdue one for as long as the API says.
+awk 'BEGIN { for (s = 0; s < 60; s++) printf "%02d %d; old%02d %d;\n", s, 63 - s, s, s < 3 ? 3 - s : s < 13 ? 1 : 5 }' \
+  >"$prefix/conf/max-age.conf"
 [ -f /proc/net/if_inet6 ] || sed -i '/listen \[/d' "$prefix"/conf/site/*.conf
 
 # A container that was killed leaves its sockets.

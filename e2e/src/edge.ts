@@ -12,6 +12,8 @@ export interface EdgeOptions {
   readonly addresses: Reply
   /** What it says when it is asked for IPv6 addresses. @default none */
   readonly ipv6?: Reply
+  /** Where it keeps all. @default a folder that is removed with the test */
+  readonly dir?: string
   /** Open as soon as it lives, without a replica. */
   readonly isAlone?: boolean
   /** The port on which every replica listens. */
@@ -51,7 +53,7 @@ export const lacksNginx = existsSync(join(NGINX, 'nginx'))
  * @throws Error with nginx's own words when it does not start
  */
 export async function openEdge(t: Teardown, options: EdgeOptions) {
-  const dir = await createFolder(t)
+  const dir = options.dir ?? (await createFolder(t))
   await cp(SHIPPED, join(dir, 'shipped'), { recursive: true })
   await mkdir(join(dir, 'page'), { recursive: true })
   const names = await openNameServer(options.addresses, options.ipv6)
@@ -69,6 +71,7 @@ export async function openEdge(t: Teardown, options: EdgeOptions) {
     pid: nginx.pid,
     /** `port`; `opsPort` for `/live` and `/metrics`; `plainPort`, which redirects to TLS, 0 without TLS. */
     ...ports,
+    dir,
     /** Its log file: a line of JSON for each request that reached a replica. */
     log: join(dir, LOG),
     /** Has the name of the API stand for these replicas; resolves when nginx has asked for it. */

@@ -1,14 +1,10 @@
 import { existsSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { EpochMs } from '@kimchi/core'
 
 const LIBRARY = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64']
   .map(folder => join(folder, 'faketime/libfaketimeMT.so.1'))
   .find(file => existsSync(file))
-
-/** Elapsed time stays steady. */
-const STEADY = { FAKETIME_DONT_FAKE_MONOTONIC: '1', DONT_FAKE_MONOTONIC: '1' }
 
 /** Why no clock can be stepped here, for a test that is skipped then; false when one can. */
 export const lacksFaketime =
@@ -30,7 +26,9 @@ export const standingClock = {
     LD_PRELOAD: `${LIBRARY} libc.so.6`,
     FAKETIME: '@2026-01-01 00:00:00 i0.000000001',
     TZ: 'UTC',
-    ...STEADY,
+    // Elapsed time stays steady.
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+    DONT_FAKE_MONOTONIC: '1',
   },
   /** A running server's clock. It may undo a {@link set} while it counts a look of its own: look afterwards. */
   of(pid: number) {
@@ -51,17 +49,4 @@ export const standingClock = {
       },
     }
   },
-}
-
-/** A wall clock that can be stepped under a running process. */
-export async function openSteppedClock(dir: string) {
-  const file = join(dir, 'faketime')
-  /** Puts the process's wall clock this far from ours; elapsed time stays steady. */
-  const step = (ms: number) => writeFile(file, `${ms < 0 ? '-' : '+'}${(Math.abs(ms) / 1_000).toFixed(3)}\n`)
-  await step(0)
-  return {
-    step,
-    /** What the process has to be started with. */
-    env: { LD_PRELOAD: LIBRARY ?? '', FAKETIME_TIMESTAMP_FILE: file, FAKETIME_NO_CACHE: '1', ...STEADY },
-  }
 }

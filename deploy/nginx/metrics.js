@@ -1,4 +1,6 @@
 // The edge's metrics for Prometheus, in nginx's own JavaScript (njs), which has no destructuring.
+// biome-ignore lint/style/useNodejsImportProtocol: njs knows it by this name
+import fs from 'fs'
 
 /**
  * Counts a request when it has been answered, by what locations.conf and the cache made of it; of a hit, read in place
@@ -53,6 +55,16 @@ async function listAge(request) {
   }
 }
 
+/** Whether the edge can write what it keeps: 1, or 0 when its disk is full. */
+function writable() {
+  try {
+    fs.writeFileSync(`${ngx.prefix}/writable`, ' '.repeat(65536))
+    return 1
+  } catch (_full) {
+    return 0
+  }
+}
+
 /** Answers with all metrics. */
 async function write(request) {
   const age = await listAge(request)
@@ -63,6 +75,9 @@ async function write(request) {
     metric('kimchi_edge_list_age_seconds', 'gauge', 'Age of the list that this edge gives its callers now.', [
       ['', age],
     ]) +
+      metric('kimchi_edge_writable', 'gauge', 'Whether copies can be written: 0 when the disk is full.', [
+        ['', writable()],
+      ]) +
       metric(
         'kimchi_edge_requests_total',
         'counter',

@@ -57,8 +57,10 @@ async function listAge(request) {
 
 /** Whether the edge can write what it keeps: 1, or 0 when its disk is full. */
 function writable() {
+  const file = `${ngx.prefix}/writable`
   try {
-    fs.writeFileSync(`${ngx.prefix}/writable`, ' '.repeat(65536))
+    fs.writeFileSync(file, ' '.repeat(65536))
+    fs.unlinkSync(file)
     return 1
   } catch (_full) {
     return 0

@@ -33,6 +33,7 @@ t.test('an edge with a small disk', { skip: lacksMount }, async t => {
   })
 
   await t.test('when its disk is full all the same, it says so, and names no client', async t => {
+    t.match(await metricsOf(edge), /^kimchi_edge_writable 1$/m)
     const { bavail, bsize } = await statfs(edge.dir)
     await writeFile(join(edge.dir, 'filler'), Buffer.alloc(bavail * bsize))
     await ask(edge.port, LIVE).catch(() => {})

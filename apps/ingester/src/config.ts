@@ -69,6 +69,15 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   return { ...values, BACKFILL_DAYS: values.BACKFILL_DAYS ?? values.SAMPLE_RETENTION_DAYS }
 }
 
+/** Where the exchanges answer, and how often Upbit may be asked. */
+export function doorSettings(config: Config) {
+  return {
+    streams: { upbit: config.UPBIT_WS_URL, binance: config.BINANCE_WS_URL },
+    rest: { upbit: config.UPBIT_REST_URL, binance: config.BINANCE_REST_URL },
+    upbitPerSecond: config.UPBIT_REQUESTS_PER_SECOND,
+  }
+}
+
 function daysProblems({ BACKFILL_DAYS: backfill, SAMPLE_RETENTION_DAYS: retention }: Partial<Config>) {
   return backfill !== undefined && retention !== undefined && backfill > retention
     ? [`BACKFILL_DAYS must be at most SAMPLE_RETENTION_DAYS (${retention}), got: "${backfill}"`]

@@ -45,13 +45,13 @@ function eachOf<T extends { exchange: Exchange }>(
  * `upbit_silences` and `kimchi_ingester_silences_total{exchange="upbit"}`.
  */
 export function figuresOf(status: IngesterStatus): Readonly<Record<string, Figure>> {
-  const { at, catalogue, quarantine, heldBack, feeds, minutes, queue, backfill, mending } = status
+  const { at, catalogue, quarantine, heldBack, doors, feeds, minutes, queue, backfill, mending } = status
   const { last } = minutes
   const { stored, settled, refused, drift } = backfill
   const eachFeed = (read: (feed: FeedsStatus['feeds'][number]) => Value, metric?: Metric) =>
     eachOf(feeds.feeds, read, metric)
   const problemOf = (exchange: Exchange) =>
-    backfill.candleRequests.find(requests => requests.exchange === exchange)?.problem
+    doors.find(({ rest }) => rest.exchange === exchange)?.rest.held?.reason
   return {
     version: one(status.version),
     started_at: one(isoOf(status.startedAt)),
@@ -104,7 +104,10 @@ export function figuresOf(status: IngesterStatus): Readonly<Record<string, Figur
       drift && `${drift.worst.e4} (${drift.worst.symbol} ${formatTimestamp(drift.worst.minute)})`,
     ),
     stream_base: eachFeed(({ base }) => base.inUse),
-    rest_base: eachOf(feeds.restBases, ({ inUse }) => inUse),
+    rest_base: eachOf(
+      doors.map(({ rest }) => rest),
+      ({ inUse }) => inUse,
+    ),
     state: eachFeed(({ state }) => state),
     data_age_ms: eachFeed(({ lastDataAt }) => lastDataAt && at - lastDataAt),
     watermark_age_ms: eachFeed(

@@ -1,5 +1,5 @@
 import { type EpochMs, formatTimestamp, MINUTE_MS, type Milliseconds, minuteStart } from '@kimchi/core'
-import type { FeedStatus } from '@kimchi/feeds'
+import type { Door, FeedStatus } from '@kimchi/feeds'
 import type { Reason } from '@kimchi/runtime'
 import { type Held, mayBeAllowed } from './coins/held-back.ts'
 import { type IngesterStatus, nameSome, summarise, unreadableOf } from './status.ts'
@@ -16,15 +16,18 @@ export function notReadyReasons(status: IngesterStatus): Reason[] {
   const { coins, problem } = status.catalogue
   const reasons: Reason[] = []
   const add = (reason: string, text: string) => reasons.push({ reason, text })
-  if (coins === undefined) add('no-listings', `listings not loaded yet${problem ? `: ${problem}` : ''}`)
+  const held = status.doors.flatMap(({ rest }) => heldTexts(rest))
+  const because = [problem ?? [], held].flat().join('; ')
+  if (coins === undefined) add('no-listings', `listings not loaded yet${because && `: ${because}`}`)
   for (const feed of status.feeds.feeds) {
     const { exchange, state, lastDataAt, statusAt } = feed
     if (state !== 'up') {
       add(`${exchange}-data`, `${exchange}: no data (${state})${errorSince(feed, lastDataAt)}`)
     } else if (at - statusAt > MAX_STATUS_AGE_MS) {
       const age = `${Math.floor((at - statusAt) / MINUTE_MS)} minutes`
-      const because = errorSince(feed, statusAt)
-      add('trading-status', `${exchange}: which markets trade has not been known for ${age}${because}`)
+      const waits = held.filter(text => text.startsWith(`${exchange} `)).map(text => `; ${text}`)
+      const text = `${exchange}: which markets trade has not been known for ${age}${errorSince(feed, statusAt)}`
+      add('trading-status', `${text}${waits.join('')}`)
     }
   }
   if (queue.problem !== undefined) {
@@ -56,8 +59,8 @@ function sampleReason({ at, minutes: { last }, catalogue, quarantine }: Ingester
 }
 
 /** What an operator should know although the ingester works fully, one sentence each. */
-export function notesOf({ feeds, heldBack, quarantine, backfill, mending }: IngesterStatus): string[] {
-  const bases = [...feeds.feeds.map(({ base }) => base), ...feeds.restBases]
+export function notesOf({ doors, heldBack, quarantine, backfill, mending }: IngesterStatus): string[] {
+  const bases = doors.flatMap(({ stream, rest }) => [stream, rest])
   const others = bases.filter(({ index }) => index > 0)
   return [
     ...(mending.problem === undefined ? [] : [`day rows are not checked: ${mending.problem}`]),
@@ -65,6 +68,7 @@ export function notesOf({ feeds, heldBack, quarantine, backfill, mending }: Inge
       const reasons = left.map(({ base, reason }) => `${base} (${reason})`).join(', ')
       return `${exchange} ${of}: ${inUse} is in use instead of ${reasons || 'the first address'}`
     }),
+    ...doors.flatMap(({ rest }) => heldTexts(rest)),
     ...nameSome(
       heldBack,
       held => noteOf(held, quarantine.allowed),
@@ -80,6 +84,13 @@ function noteOf(held: Held, allowed: readonly string[]): string {
   const allow = [...new Set([...allowed, symbol])].join(',')
   const remedy = mayBeAllowed(held) ? `; if they are one coin, ALLOW=${allow}` : ''
   return `${symbol} is not published: ${text}${remedy}`
+}
+
+/** Why all requests of one way to an exchange wait, and until when. */
+function heldTexts({ exchange, of, waiting, held }: ReturnType<Door['status']>['rest']): string[] {
+  if (held === undefined) return []
+  const until = new Date(held.until).toISOString()
+  return [`${exchange} ${of}: ${waiting} requests wait until ${until}: ${held.reason}`]
 }
 
 /** The last error as the end of a sentence; empty when all has been well since. */

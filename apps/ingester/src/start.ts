@@ -8,7 +8,7 @@ import {
   messageOf,
   minuteOf,
 } from '@kimchi/core'
-import { type OpenSocket, RestClient, userAgentOf } from '@kimchi/feeds'
+import { createDoors, type DoorOptions, RestClient, userAgentOf } from '@kimchi/feeds'
 import { openOpsServer, type RunningApp } from '@kimchi/runtime'
 import {
   type Board,
@@ -26,7 +26,7 @@ import { HeldBack } from './coins/held-back.ts'
 import { Quarantine } from './coins/quarantine.ts'
 import { CatalogueRefresh, type PublishedCoin } from './coins/refresh-catalogue.ts'
 import { CoinTracking } from './coins/track-coins.ts'
-import type { Config } from './config.ts'
+import { type Config, doorSettings } from './config.ts'
 import { statusFields } from './figures.ts'
 import { createMetrics } from './metrics.ts'
 import { ExchangeFeeds } from './minute/exchange-feeds.ts'
@@ -53,7 +53,7 @@ export interface IngesterOptions extends Omit<Context, 'signal'> {
 
 /** Everything by which an ingester reaches others. */
 export interface Network {
-  readonly openSocket: OpenSocket
+  readonly openSocket: NonNullable<DoorOptions['openSocket']>
   readonly fetch: typeof fetch
   readonly redis: Pick<ConnectOptions, 'openClient' | 'wait'>
 }
@@ -81,7 +81,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
 
   const store = openStore(config, options, fail)
   const { redis, reader, writer, queue } = store
-  const { rest, latest, feeds } = openExchanges(config, options, context, () => catalogue.refreshNow())
+  const { doors, rest, latest, feeds } = openExchanges(config, options, context, () => catalogue.refreshNow())
   /** The coins in Redis; undefined while it can't be read. */
   const readPublished = async () => {
     try {
@@ -120,7 +120,6 @@ export async function startIngester(config: Config, options: IngesterOptions): P
       reader,
       writer,
       rest,
-      upbitPerSecond: config.UPBIT_REQUESTS_PER_SECOND,
       onStored: samples => heldBack.noteStored(samples),
     },
     context,
@@ -148,6 +147,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     catalogue: catalogue.status(),
     quarantine: quarantine.status(),
     heldBack: heldBack.status(),
+    doors: [doors.upbit.status(), doors.binance.status()],
     feeds: feeds.status(),
     minutes: minutes.status(),
     queue: queue.status(),
@@ -235,9 +235,9 @@ function openExchanges(
 ) {
   const { fetch, openSocket } = network ?? {}
   const userAgent = userAgentOf(version, config.PROJECT_URL)
-  const { UPBIT_REST_URL: upbit, BINANCE_REST_URL: binance } = config
-  const rest = new RestClient({ upbit, binance, userAgent, fetch }, context)
+  const doors = createDoors({ ...doorSettings(config), userAgent, fetch, openSocket }, context)
+  const rest = new RestClient(doors)
   const latest = new LatestTicks()
-  const feeds = new ExchangeFeeds({ config, latest, rest, userAgent, openSocket, onRefused }, context)
-  return { rest, latest, feeds }
+  const feeds = new ExchangeFeeds({ latest, doors, rest, onRefused }, context)
+  return { doors, rest, latest, feeds }
 }

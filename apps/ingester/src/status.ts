@@ -1,4 +1,5 @@
 import { type EpochMs, type Gap, MINUTE_MS, type Milliseconds } from '@kimchi/core'
+import type { Door } from '@kimchi/feeds'
 import type { QueueStatus } from '@kimchi/store'
 import type { BackfillStatus } from './backfill/run-backfill.ts'
 import type { Held } from './coins/held-back.ts'
@@ -23,6 +24,8 @@ export interface IngesterStatus {
   readonly catalogue: CatalogueStatus
   readonly quarantine: QuarantineStatus
   readonly heldBack: readonly Held[]
+  /** What waits at each exchange, why and until when. */
+  readonly doors: readonly ReturnType<Door['status']>[]
   readonly feeds: FeedsStatus
   readonly minutes: MinuteStatus
   readonly queue: QueueStatus

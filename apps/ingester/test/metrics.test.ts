@@ -42,7 +42,8 @@ const STATUS: IngesterStatus = {
     { symbol: 'A', reason: 'halted', text: 'an exchange has halted it' },
     { symbol: 'B', reason: 'halted', text: 'as well' },
   ],
-  feeds: { feeds: [feed], restBases: [] },
+  doors: [],
+  feeds: { feeds: [feed] },
   minutes: {
     last: {
       turn: { minute: 29_000_000, lateMs: 0, steppedMs: 0, skipped: 0 },
@@ -79,7 +80,6 @@ const STATUS: IngesterStatus = {
     troubled: [
       { symbol: 'XRP', reason: 'upbit GET /v1/candles/minutes/1: HTTP 404', failures: 1, waitsUntil: 0 },
     ],
-    candleRequests: [{ exchange: 'upbit', problem: undefined }],
     unreadable: { pages: { upbit: 2, binance: 0 }, markets: [] },
     drift: { compared: 10, medianE4: 70, worst: { symbol: 'BTC', minute: 29_000_000, e4: 300 } },
     problem: undefined,

@@ -1,6 +1,6 @@
 /** Receives frames of both exchanges with one of three clients, and prints CPU time per frame and memory. */
 import { LatestTicks, type Tick } from '@kimchi/core'
-import { binanceProtocol, openFeed, type Protocol, upbitProtocol } from '@kimchi/feeds'
+import { binanceProtocol, createDoors, openFeed, type Protocol, upbitProtocol } from '@kimchi/feeds'
 import { createLogger, systemClock } from '@kimchi/runtime'
 import { syntheticCoins } from '@kimchi/simulator'
 import ccxt, { type Exchange } from 'ccxt'
@@ -34,10 +34,16 @@ class CountingTicks extends LatestTicks {
 function openFeeds() {
   const sink = new CountingTicks()
   const context = { clock: systemClock, random: Math.random, log: createLogger('bench', 'warn') }
-  const open = (protocol: Protocol, bases: string, markets: string[]) =>
-    openFeed({ protocol, bases, userAgent: 'bench', markets, sink }, context)
-  open(upbitProtocol, upbitWsUrl, marketsOf('KRW-', ''))
-  open(binanceProtocol, binanceWsUrl, marketsOf('', 'USDT'))
+  const streams = { upbit: upbitWsUrl, binance: binanceWsUrl }
+  const { signal } = new AbortController()
+  const doors = createDoors(
+    { streams, rest: { upbit: [], binance: [] }, userAgent: 'bench' },
+    { ...context, signal },
+  )
+  const open = (protocol: Protocol, markets: string[]) =>
+    openFeed({ protocol, door: doors[protocol.exchange], markets, sink }, context)
+  open(upbitProtocol, marketsOf('KRW-', ''))
+  open(binanceProtocol, marketsOf('', 'USDT'))
 }
 
 function openBare() {

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream'
 import { Documents } from '@kimchi/api/documents'
 import { followRedis } from '@kimchi/api/start'
 import type { KimchiError, Log } from '@kimchi/core'
-import { RestClient } from '@kimchi/feeds'
+import { createDoors, RestClient } from '@kimchi/feeds'
 import { type Ingester, startIngester } from '@kimchi/ingester'
 import { readConfig } from '@kimchi/ingester/config'
 import { runImport } from '@kimchi/ingester/import'
@@ -131,8 +131,12 @@ export async function warmUp(): Promise<void> {
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
   const fetch = () => Promise.reject(new Error('only a warm-up'))
   const clock = { now: () => 0, elapsed: () => 0, wait: async () => {} }
-  const rest = new RestClient({ upbit: '', binance: '', userAgent: '', fetch }, { clock, log, signal })
-  await rest.fetchListings().catch(() => {})
+  const none = { upbit: '', binance: '' }
+  const doors = createDoors(
+    { streams: none, rest: none, userAgent: '', fetch },
+    { clock, log, signal, random: () => 0 },
+  )
+  await new RestClient(doors).fetchListings().catch(() => {})
 }
 
 /** One replica's documents, kept up to date as the API does. */

@@ -1,6 +1,9 @@
 import { type Exchange, KimchiError, type KimchiErrorCode, type Milliseconds } from '@kimchi/core'
 import { OWN_WAIT_MS } from './retry-after.ts'
 
+/** A REST request had no answer: nobody was reached, or not in time. */
+export class Unreachable extends KimchiError {}
+
 /** A non-2xx response to a handshake or a REST call. */
 export class HttpError extends KimchiError {
   readonly status: number

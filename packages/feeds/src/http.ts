@@ -1,5 +1,5 @@
 import { type Context, type Exchange, KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
-import { httpErrorOf } from './http-error.ts'
+import { httpErrorOf, Unreachable } from './http-error.ts'
 import { statedWait } from './retry-after.ts'
 
 /** An exchange that has not answered after this long is not reached. */
@@ -34,8 +34,8 @@ export interface HttpAnswer {
 /**
  * Makes a REST request, the way all of them go out: GET, our name, no cookies, no redirects, and no `Origin`
  * header, since Upbit allows a client with one only one request in ten seconds.
- * @throws HttpError when the exchange refuses, KimchiError `KIMCHI_ERR_REST` for an answer that should be JSON
- *   and is not, for too long an answer, without one within 10 s, or when aborted
+ * @throws HttpError when the exchange refuses, Unreachable without an answer within 10 s, for too long a one, or when
+ *   aborted, KimchiError `KIMCHI_ERR_REST` for one that should be JSON and is not
  */
 export async function fetchJson(
   url: string,
@@ -44,7 +44,7 @@ export async function fetchJson(
 ): Promise<HttpAnswer> {
   const what = `GET ${new URL(url).pathname}`
   const { response, text } = await receive(ask, url, userAgent, signal).catch(cause => {
-    throw new KimchiError('KIMCHI_ERR_REST', `${exchange} ${what}: ${messageOf(cause)}`, { cause })
+    throw new Unreachable('KIMCHI_ERR_REST', `${exchange} ${what}: ${messageOf(cause)}`, { cause })
   })
   const { status, ok, headers } = response
   const json = jsonOf(text)

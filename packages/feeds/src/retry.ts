@@ -2,8 +2,7 @@ import { type Context, isWorthALine, type Milliseconds } from '@kimchi/core'
 import { HttpError } from './http-error.ts'
 
 /** The first retry comes fast, so that a long-lived connection that breaks costs no minute. */
-const FIRST_MS: Milliseconds = 500
-const CAP_MS: Milliseconds = 30_000
+const FAST = { firstMs: 500, capMs: 30_000 }
 
 /** Late by a random part of a stated wait, never early: coming back too soon turns a 429 into a ban. */
 const SPREAD_MS: Milliseconds = 30_000
@@ -12,9 +11,11 @@ const SPREAD_MS: Milliseconds = 30_000
 export class Retry {
   failures = 0
   readonly #context: Context
+  readonly #bounds: Readonly<Record<'firstMs' | 'capMs', Milliseconds>>
 
-  constructor(context: Context) {
+  constructor(context: Context, bounds = FAST) {
     this.#context = context
+    this.#bounds = bounds
   }
 
   /** The work has succeeded. */
@@ -23,12 +24,13 @@ export class Retry {
   }
 
   /**
-   * Counts a failure. Returns how long to wait before another attempt: 0.5 s doubling to 30 s, of which a random half
+   * Counts a failure. Returns how long to wait before another attempt: by default 0.5 s doubling to 30 s, of which a random half
    * is taken off so that many clients don't come back together. Only `Retry-After`, 418 and 451 wait longer.
    */
   delay(cause?: unknown): Milliseconds {
     const { random } = this.#context
-    const full = Math.min(FIRST_MS * 2 ** this.failures++, CAP_MS)
+    const { firstMs, capMs } = this.#bounds
+    const full = Math.min(firstMs * 2 ** this.failures++, capMs)
     const delay = full / 2 + (full / 2) * random()
     if (!(cause instanceof HttpError) || cause.retryAfterMs === undefined) return delay
     const { retryAfterMs } = cause

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { DEFAULT_BASES } from '../src/bases.ts'
 import { binanceProtocol, createBinanceDecoder } from '../src/binance.ts'
+import { DEFAULT_BASES } from '../src/door/door.ts'
 
 const NOW = 1_795_222_584_381
 const E = 1_795_222_584_015

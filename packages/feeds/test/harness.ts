@@ -1,12 +1,13 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Interruption, Market, Milliseconds, Tick } from '@kimchi/core'
+import type { Context, Interruption, Market, Milliseconds, Tick } from '@kimchi/core'
 import { createManualClock, type ManualClock } from '@kimchi/core/testing'
 import { startSimulator } from '@kimchi/simulator'
 import { createMemoryLog } from '@kimchi/testkit'
 import type { Test } from 'tap'
+import { createDoors, type DoorOptions } from '../src/door/door.ts'
 import { type Feed, type FeedOptions, openFeed } from '../src/feed/feed.ts'
-import { RestClient, type RestClientOptions } from '../src/rest/client.ts'
+import { RestClient } from '../src/rest/client.ts'
 import { Retry } from '../src/retry.ts'
 
 /** When the tests' clock starts. */
@@ -15,7 +16,12 @@ export const AT = Date.UTC(2026, 10, 20, 12)
 /** A feed and all that it has reported; closed at the end of the test. */
 export function watchFeed(
   t: Test,
-  options: Pick<FeedOptions, 'protocol' | 'bases'> & Partial<FeedOptions>,
+  {
+    bases,
+    userAgent = 'test',
+    ...options
+  }: Pick<FeedOptions, 'protocol'> &
+    Partial<FeedOptions & Pick<DoorOptions, 'userAgent'>> & { readonly bases: string | readonly string[] },
   clock = createManualClock(AT),
   random = () => 0.5,
 ): {
@@ -37,10 +43,12 @@ export function watchFeed(
   const forgotten: Market[] = []
   const missed: Market[] = []
   const log = createMemoryLog()
+  const { exchange } = options.protocol
+  const { [exchange]: door } = openDoors({ streams: bases, userAgent }, { clock, random, log })
   const feed = openFeed(
     {
       markets: [],
-      userAgent: 'test',
+      door,
       sink: {
         record: tick => void ticks.push(tick),
         // Scripted frames have fixed times.
@@ -58,13 +66,46 @@ export function watchFeed(
   return { feed, clock, ticks, interruptions, tradable, forgotten, missed, log }
 }
 
+type Bases = string | readonly string[] | DoorOptions['rest']
+
+/** Both exchanges' doors at the same addresses, or each at its own. */
+export function openDoors(
+  {
+    streams = [],
+    rest = [],
+    ...options
+  }: Partial<Omit<DoorOptions, 'streams' | 'rest'>> & {
+    readonly streams?: Bases
+    readonly rest?: Bases
+  },
+  context: Partial<Context> = {},
+) {
+  const both = (bases: Bases) =>
+    typeof bases === 'object' && 'upbit' in bases ? bases : { upbit: bases, binance: bases }
+  return createDoors(
+    {
+      streams: both(streams),
+      rest: both(rest),
+      userAgent: 'test',
+      upbitPerSecond: Number.POSITIVE_INFINITY,
+      ...options,
+    },
+    {
+      clock: createManualClock(AT),
+      random: () => 0.5,
+      log: createMemoryLog(),
+      signal: new AbortController().signal,
+      ...context,
+    },
+  )
+}
+
 /** A REST client of one address for both exchanges, or of several. */
 export function createRest(
-  urls: string | Omit<RestClientOptions, 'userAgent'>,
-  { userAgent = 'test', signal = new AbortController().signal, clock = createManualClock(AT) } = {},
+  rest: Bases,
+  { userAgent = 'test', ...context }: { userAgent?: string } & Partial<Context> = {},
 ) {
-  const options = typeof urls === 'string' ? { upbit: urls, binance: urls } : urls
-  return new RestClient({ ...options, userAgent }, { clock, log: createMemoryLog(), signal })
+  return new RestClient(openDoors({ rest, userAgent }, context))
 }
 
 /** An HTTP server that answers as a test says. */

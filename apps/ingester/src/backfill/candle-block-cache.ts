@@ -10,7 +10,7 @@ import {
   minuteOf,
   REFERENCE_MARKETS,
 } from '@kimchi/core'
-import type { CandleRequest } from '@kimchi/feeds'
+import type { CandleRequest, Want } from '@kimchi/feeds'
 import { CARRY_MINUTES, CandleBlock, type MissingCandles } from './candle-block.ts'
 import { type FetchPage, type PartialPage, ReadablePages, UNREADABLE_AFTER_MS } from './readable-pages.ts'
 
@@ -38,6 +38,15 @@ export const CONFIRM_MISSING_AFTER_MS: Milliseconds = MINUTE_MS
  * 45 of each of the four coins at once.
  */
 const MAX_BLOCKS = 270
+
+/** A block that is to be fetched. */
+interface BlockRequest {
+  readonly exchange: Exchange
+  readonly market: Market
+  readonly start: EpochMinute
+  readonly newest: EpochMinute
+  readonly want: Want | undefined
+}
 
 interface CachedBlock {
   /** The newest minute whose candles were complete when the block was fetched. */
@@ -88,15 +97,16 @@ export class CandleBlockCache {
   /**
    * The block that decides `minute` of a market.
    * @param minute the newest minute to decide, no newer than {@link newestMinute}
+   * @param want how the request waits, where one is needed
    */
-  async blockOf(exchange: Exchange, market: Market, minute: EpochMinute): Promise<CandleBlock> {
+  async blockOf(exchange: Exchange, market: Market, minute: EpochMinute, want?: Want): Promise<CandleBlock> {
     const newest = await this.newestMinute()
     const start = minute - (minute % BLOCK_MINUTES[exchange])
     const key = `${market} ${start}`
     const known = this.#blocks.get(key)
     let entry = known
     if (entry === undefined || !this.#isUsable(entry, minute, newest)) {
-      const block = this.#fetchBlock(exchange, market, start, newest, known?.fetched)
+      const block = this.#fetchBlock({ exchange, market, start, newest, want }, known?.fetched)
       entry = { completeTo: newest, fetchedAt: this.#clock.elapsed(), block }
     }
     this.#keep(key, entry)
@@ -134,17 +144,14 @@ export class CandleBlockCache {
 
   /** @param previous what was answered before, at least a minute ago if something was missing in it */
   async #fetchBlock(
-    exchange: Exchange,
-    market: Market,
-    start: EpochMinute,
-    newest: EpochMinute,
+    { exchange, market, start, newest, want }: BlockRequest,
     previous: CandleBlock | undefined,
   ): Promise<CandleBlock> {
     const last = Math.min(start + BLOCK_MINUTES[exchange] - 1, newest)
     const first = start - CARRY_MINUTES
     // Upbit answers with the newest candles there are, however old.
     const count = exchange === 'upbit' ? BLOCK_MINUTES.upbit : last - first + 1
-    const page = await this.#pages.fetch({ exchange, market, count, last }, start)
+    const page = await this.#pages.fetch({ exchange, market, count, last }, start, want)
     const missing = missingOf({ exchange, count }, page, { first, last, previous })
     return new CandleBlock(page.candles, newest, missing)
   }

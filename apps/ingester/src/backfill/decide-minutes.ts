@@ -9,6 +9,7 @@ import {
   type SettledReason,
   sampleOrGap,
 } from '@kimchi/core'
+import type { Want } from '@kimchi/feeds'
 import type { SettledMinute } from '@kimchi/store'
 import { CARRY_MINUTES, type CandleBlock } from './candle-block.ts'
 import type { CandleBlockCache } from './candle-block-cache.ts'
@@ -38,25 +39,24 @@ export interface CandleLegs {
 /**
  * Decides minutes from candles; they lie within one block of each market. While an exchange seems to be down,
  * fetches only the markets that always trade, not the coin's.
+ * @param want how the requests for the coin's own candles wait
  */
 export async function decideWindow(
   { coin, minutes }: CoinMinutes,
   blocks: CandleBlockCache,
+  want?: Want,
 ): Promise<Decided> {
   const limit = await fetchLimit(blocks)
   const open = minutes.filter(minute => minute > limit)
   const decidable = minutes.filter(minute => minute <= limit)
   const last = decidable.at(-1)
   if (last === undefined) return { samples: [], settled: [], open }
-  const [shared, upbit, binance] = await Promise.all([
-    fetchShared(last, blocks),
-    blocks.blockOf('upbit', coin.upbit, last),
-    blocks.blockOf('binance', coin.binance, last),
-  ])
+  const [shared, own] = await Promise.all([fetchShared(last, blocks), fetchOwn(coin, last, blocks, want)])
+  const legs = { ...shared, ...own }
   const samples: Sample[] = []
   const settled: SettledMinute[] = []
   for (const minute of decidable) {
-    const outcome = candleSampleOrGap(coin, minute, { ...shared, upbit, binance })
+    const outcome = candleSampleOrGap(coin, minute, legs)
     if (outcome === 'open') open.push(minute)
     else if (typeof outcome === 'string') settled.push({ symbol: coin.symbol, minute, reason: outcome })
     else samples.push(outcome)
@@ -89,6 +89,12 @@ export function candleSampleOrGap(
     rate: legOf(rate, minute),
     binance: legOf(binance, minute),
   })
+}
+
+/** One after the other: until Upbit's turn, which comes later, another ingester may have decided the minutes. */
+async function fetchOwn(coin: Coin, minute: EpochMinute, blocks: CandleBlockCache, want?: Want) {
+  const upbit = await blocks.blockOf('upbit', coin.upbit, minute, want)
+  return { upbit, binance: await blocks.blockOf('binance', coin.binance, minute, want) }
 }
 
 /** The candles that every coin needs. */

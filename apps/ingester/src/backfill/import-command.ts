@@ -16,13 +16,12 @@ import {
   readSettings,
   type UtcDate,
 } from '@kimchi/core'
-import { RestClient, userAgentOf } from '@kimchi/feeds'
+import { createDoors, RestClient, userAgentOf } from '@kimchi/feeds'
 import { withSecretFile } from '@kimchi/runtime'
 import { type KnownCoin, openRedis, type RedisConnection, SampleReader, SampleWriter } from '@kimchi/store'
 import { SingleBar } from 'cli-progress'
-import { type Config, readConfig } from '../config.ts'
+import { type Config, doorSettings, readConfig } from '../config.ts'
 import type { Network } from '../start.ts'
-import { CandleRequests } from './candle-requests.ts'
 import { HistoryImport, type Skipped } from './import-history.ts'
 
 const DAYS = integerSetting('whole UTC days before today', 365, { min: 1, max: 3_650 })
@@ -88,12 +87,11 @@ async function run(options: ImportOptions): Promise<void> {
   const context: Context = { clock, random, signal: ending.signal, log }
   // Requests and waits of all coins listen.
   setMaxListeners(0, context.signal)
-  const { UPBIT_REST_URL: upbit, BINANCE_REST_URL: binance, PROJECT_URL } = config
-  const userAgent = userAgentOf(version, PROJECT_URL)
-  const rest = new RestClient(
-    { upbit, binance, userAgent, ...(network && { fetch: network.fetch }) },
-    context,
-  )
+  const userAgent = userAgentOf(version, config.PROJECT_URL)
+  // An ingester fetches candles of its own at the same time.
+  const upbitPerSecond = config.UPBIT_REQUESTS_PER_SECOND / 2
+  const settings = { ...doorSettings(config), upbitPerSecond, userAgent, fetch: network?.fetch }
+  const rest = new RestClient(createDoors(settings, context))
   try {
     stdout.write(await importHistory(config, rest, redis, days, progressBar(stderr), context))
   } finally {
@@ -128,14 +126,12 @@ async function importHistory(
   // Refuses a Redis with the other kind of prices before anything is fetched.
   await writer.verify()
   const coins = findCoins((await reader.readBoard()).coins, config, context.log)
-  // An ingester fetches candles of its own at the same time.
-  const requests = new CandleRequests(rest, config.UPBIT_REQUESTS_PER_SECOND / 2, context)
   const onProgress = (done: number, total: number, symbol: string) => {
     if (!bar.isActive && total > 0) bar.start(total, 0, { symbol })
     bar.setTotal(total)
     bar.update(done, { symbol })
   }
-  const options = { coins, days, retentionDays, reader, writer, requests, onProgress }
+  const options = { coins, days, retentionDays, reader, writer, rest, onProgress }
   const skipped = await new HistoryImport(options, context).run().finally(() => bar.stop())
   return reportOf(skipped, unfilledDays(config, retentionDays, context.clock.now()))
 }

@@ -12,10 +12,9 @@ import {
   RATE_MARKET,
   type UtcDate,
 } from '@kimchi/core'
-import { Retry, UnreadableCandles } from '@kimchi/feeds'
+import { HttpError, type RestClient, Retry, UnreadableCandles } from '@kimchi/feeds'
 import { isRetryable, type SampleReader, type SampleWriter } from '@kimchi/store'
 import { CandleBlockCache, CONFIRM_MISSING_AFTER_MS } from './candle-block-cache.ts'
-import { type CandleRequests, isRefusal } from './candle-requests.ts'
 import { type CoinMinutes, type Decided, decideWindow } from './decide-minutes.ts'
 import type { FetchPage } from './readable-pages.ts'
 import { windowsOf } from './windows.ts'
@@ -56,7 +55,7 @@ export interface HistoryImportOptions {
   readonly retentionDays: number
   readonly reader: Pick<SampleReader, 'readDays' | 'readImported'>
   readonly writer: Pick<SampleWriter, 'importDay' | 'markImported'>
-  readonly requests: Pick<CandleRequests, 'fetchPage'>
+  readonly rest: Pick<RestClient, 'fetchCandles'>
   /** Called with the days of coins that have been worked through, and with the sum of those and what is left. */
   readonly onProgress: (done: number, total: number, symbol: string) => void
 }
@@ -96,7 +95,7 @@ export class HistoryImport {
     const mayRetry = (thrown: unknown, failures: number) =>
       !isRefusal(thrown) && !isUnreadable(thrown) && failures < MAX_RETRIES
     this.#fetchPage = request =>
-      this.#retrying(() => options.requests.fetchPage(request), `the candles of ${request.market}`, mayRetry)
+      this.#retrying(() => options.rest.fetchCandles(request), `the candles of ${request.market}`, mayRetry)
     this.#blocks = new CandleBlockCache(this.#fetchPage, context)
   }
 
@@ -253,6 +252,11 @@ export class HistoryImport {
     const { days = 0, to = date } = this.#skipped.get(key) ?? {}
     this.#skipped.set(key, { symbol, reason, days: days + 1, from: date, to, mayImportAgain })
   }
+}
+
+/** Whether the exchange refused the request itself. */
+function isRefusal(thrown: unknown): boolean {
+  return thrown instanceof HttpError && thrown.status >= 400 && thrown.status < 500
 }
 
 function isUnreadable(thrown: unknown): boolean {

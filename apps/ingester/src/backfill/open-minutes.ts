@@ -12,10 +12,10 @@ import {
   minuteOf,
   minuteStart,
 } from '@kimchi/core'
+import { Retry } from '@kimchi/feeds'
 import type { MinuteRange, SampleReader } from '@kimchi/store'
 import { pairOf } from '../coins/quarantine.ts'
 import { BLOCK_MINUTES, CANDLE_GRACE_MS } from './candle-block-cache.ts'
-import { isRefusal } from './candle-requests.ts'
 import type { CoinMinutes } from './decide-minutes.ts'
 import { before, windowsOf } from './windows.ts'
 
@@ -30,9 +30,8 @@ const LEFT_TO_FEEDS_MS: Milliseconds = 180_000
 /** Open minutes that are no older than this come before all others. */
 const URGENT_MINUTES = 10
 
-/** A coin whose candles can't be fetched waits this long, twice as long each time, at most an hour. */
-const COIN_RETRY_MS: Milliseconds = 5_000
-const REFUSED_COIN_RETRY_MS: Milliseconds = 120_000
+/** A coin whose candles can't be fetched waits about this long, twice as long each time, at most an hour. */
+const COIN_RETRY = { firstMs: 10_000, capMs: HOUR_MS }
 
 export interface CoinTrouble {
   readonly symbol: string
@@ -60,6 +59,7 @@ interface OpenCoin {
   /** When Redis is asked next for its open minutes. */
   readAt: Milliseconds
   reads: number
+  readonly retry: Retry
   trouble: CoinTrouble | undefined
 }
 
@@ -68,21 +68,17 @@ export class OpenMinutes {
   readonly #reader: Pick<SampleReader, 'readOpenMinutes'>
   readonly #days: number
   readonly #clock: Clock
-  readonly #random: Context['random']
+  readonly #context: Context
   #coins: ReadonlyMap<string, OpenCoin> = new Map()
   /** The last one reported. At first the minute of the start, since no feed of this process has sampled it. */
   #finished: FinishedMinute
 
   /** @param days whole UTC days before today that are filled */
-  constructor(
-    reader: Pick<SampleReader, 'readOpenMinutes'>,
-    days: number,
-    context: Pick<Context, 'clock' | 'random'>,
-  ) {
+  constructor(reader: Pick<SampleReader, 'readOpenMinutes'>, days: number, context: Context) {
     this.#reader = reader
     this.#days = days
     this.#clock = context.clock
-    this.#random = context.random
+    this.#context = context
     this.#finished = { minute: minuteOf(context.clock.now()) }
   }
 
@@ -156,11 +152,10 @@ export class OpenMinutes {
       .slice(0, most)
   }
 
-  /** Reads again which minutes of the window are open: another ingester may have decided them meanwhile. */
-  async readAgain({ coin, minutes }: CoinMinutes): Promise<readonly EpochMinute[]> {
-    const [first = 0] = minutes
-    const open = await this.#readOpen(coin, first, (minutes.at(-1) ?? 0) + 1)
-    return [...windowsOf(open)].flat()
+  /** Reads again whether a minute of the window is open: another ingester may have decided them meanwhile. */
+  async isOpen({ coin, minutes: [first = 0, ...others] }: CoinMinutes): Promise<boolean> {
+    const open = await this.#readOpen(coin, first, (others.at(-1) ?? first) + 1)
+    return open.length > 0
   }
 
   /** Forgets these minutes. Redis names again those that are still open. */
@@ -169,16 +164,15 @@ export class OpenMinutes {
     if (coin === undefined) return
     coin.open = before(coin.open, start)
     coin.trouble = undefined
+    coin.retry.reset()
   }
 
   /** Leaves the coin alone for a while, longer after each failure. */
   fail(failed: Coin, thrown: unknown): CoinTrouble | undefined {
     const coin = this.#coins.get(pairOf(failed))
     if (coin === undefined) return undefined
-    const failures = (coin.trouble?.failures ?? 0) + 1
-    const firstMs = isRefusal(thrown) ? REFUSED_COIN_RETRY_MS : COIN_RETRY_MS
-    const waitMs = Math.min(firstMs * 2 ** (failures - 1), HOUR_MS)
-    const waitsUntil = this.#clock.elapsed() + waitMs
+    const waitsUntil = this.#clock.elapsed() + coin.retry.delay()
+    const { failures } = coin.retry
     coin.trouble = { symbol: failed.symbol, reason: messageOf(thrown), failures, waitsUntil }
     return coin.trouble
   }
@@ -195,6 +189,7 @@ export class OpenMinutes {
   }
 
   #begin(coin: Coin): OpenCoin {
-    return { coin, rank: this.#random(), open: [], readAt: 0, reads: 0, trouble: undefined }
+    const retry = new Retry(this.#context, COIN_RETRY)
+    return { coin, rank: this.#context.random(), open: [], readAt: 0, reads: 0, retry, trouble: undefined }
   }
 }

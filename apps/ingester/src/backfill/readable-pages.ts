@@ -8,7 +8,13 @@ import {
   MINUTE_MS,
   type Milliseconds,
 } from '@kimchi/core'
-import { type CandlePage, type CandleRequest, type MinutesBetween, UnreadableCandles } from '@kimchi/feeds'
+import {
+  type CandlePage,
+  type CandleRequest,
+  type MinutesBetween,
+  UnreadableCandles,
+  type Want,
+} from '@kimchi/feeds'
 
 /** A page that cannot be read is asked for again for this long before what its other rows say is taken. */
 export const UNREADABLE_AFTER_MS: Milliseconds = 10 * MINUTE_MS
@@ -16,7 +22,7 @@ export const UNREADABLE_AFTER_MS: Milliseconds = 10 * MINUTE_MS
 /** An operator hears of a market whose pages could not be read as often as this in a row. */
 const WORTH_A_WORD = 2
 
-export type FetchPage = (request: CandleRequest) => Promise<Pick<CandlePage, 'candles'>>
+export type FetchPage = (request: CandleRequest, want?: Want) => Promise<Pick<CandlePage, 'candles'>>
 
 /** Candles, and where others may be that cannot be read. */
 export interface PartialPage extends Pick<CandlePage, 'candles'> {
@@ -55,10 +61,10 @@ export class ReadablePages {
    * @param start names the page among those of its market
    * @throws UnreadableCandles
    */
-  async fetch(request: CandleRequest, start: EpochMinute): Promise<PartialPage> {
+  async fetch(request: CandleRequest, start: EpochMinute, want?: Want): Promise<PartialPage> {
     const { market } = request
     try {
-      const { candles } = await this.#fetchPage(request)
+      const { candles } = await this.#fetchPage(request, want)
       if (this.#markets.get(market)?.start === start) this.#markets.delete(market)
       return { candles, unreadable: [] }
     } catch (thrown) {

@@ -1,18 +1,16 @@
 import {
   type Coin,
   type Context,
-  type EpochMinute,
   HOUR_MS,
   isWorthALine,
   type Milliseconds,
   messageOf,
   type Sample,
 } from '@kimchi/core'
-import { type RestClient, Retry } from '@kimchi/feeds'
-import type { SampleReader, SampleWriter } from '@kimchi/store'
+import { NoLongerWanted, type RestClient, Retry } from '@kimchi/feeds'
+import { isRetryable, type SampleReader, type SampleWriter } from '@kimchi/store'
 import { pairOf, type Quarantine } from '../coins/quarantine.ts'
 import { CandleBlockCache } from './candle-block-cache.ts'
-import { CandleRequests } from './candle-requests.ts'
 import { type CoinMinutes, type Decided, decideWindow, fetchLimit } from './decide-minutes.ts'
 import { type Drift, measureDrift } from './measure-drift.ts'
 import { type FinishedMinute, OpenMinutes } from './open-minutes.ts'
@@ -32,7 +30,6 @@ export interface BackfillOptions {
   /** Whole UTC days before today that are filled. */
   readonly days: number
   readonly rest: Pick<RestClient, 'fetchCandles'>
-  readonly upbitPerSecond: number
   readonly reader: Pick<SampleReader, 'readOpenMinutes' | 'readSamples'>
   readonly writer: Pick<SampleWriter, 'write'>
   /** Called with samples that Redis has now. */
@@ -53,7 +50,6 @@ export type BackfillStatus = ReturnType<Backfill['status']>
 export class Backfill {
   readonly #options: BackfillOptions
   readonly #context: Context
-  readonly #requests: CandleRequests
   readonly #blocks: CandleBlockCache
   readonly #openMinutes: OpenMinutes
   readonly #counts = { stored: 0, settled: 0, refused: 0 }
@@ -68,8 +64,7 @@ export class Backfill {
   constructor(options: BackfillOptions, context: Context) {
     this.#options = options
     this.#context = context
-    this.#requests = new CandleRequests(options.rest, options.upbitPerSecond, context)
-    this.#blocks = new CandleBlockCache(request => this.#requests.fetchPage(request), context)
+    this.#blocks = new CandleBlockCache((...request) => options.rest.fetchCandles(...request), context)
     this.#openMinutes = new OpenMinutes(options.reader, options.days, context)
   }
 
@@ -109,7 +104,6 @@ export class Backfill {
       open: this.#openMinutes.count,
       /** Coins whose candles could not be fetched; each waits alone. */
       troubled: this.#openMinutes.troubled,
-      candleRequests: this.#requests.status(),
       unreadable: this.#blocks.unreadable(),
       drift: this.#drift,
       /** Why all coins wait, such as Redis being away; undefined while they need not. */
@@ -130,23 +124,10 @@ export class Backfill {
     const due = this.#openMinutes.next(COINS_AT_ONCE)
     // What all coins need is no trouble of one of them.
     if (due.length > 0) await fetchLimit(this.#blocks)
-    let last: Promise<unknown> = Promise.resolve()
-    const outcomes = await Promise.allSettled(
-      due.map(async window => {
-        const minutes = last.then(() => this.#stillOpen(window))
-        last = minutes
-        await this.#fill(window, await minutes)
-      }),
-    )
+    const outcomes = await Promise.allSettled(due.map(window => this.#fill(window)))
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
     if (due.length === 0 && tracked.length > 0) await this.#measureDrift(tracked)
     return due.length > 0
-  }
-
-  /** The window's open minutes, asked for when no other request has to go out before its own. */
-  async #stillOpen(window: CoinMinutes): Promise<readonly EpochMinute[]> {
-    await this.#requests.untilNoneWaits('upbit')
-    return this.#openMinutes.readAgain(window)
   }
 
   async #measureDrift(tracked: readonly Coin[]): Promise<void> {
@@ -157,12 +138,9 @@ export class Backfill {
     this.#drift = await measureDrift(tracked, now, this.#options.reader, this.#blocks)
   }
 
-  /**
-   * @param minutes those of the window that are still open
-   * @throws why Redis could not be written
-   */
-  async #fill(window: CoinMinutes, minutes: readonly EpochMinute[]): Promise<void> {
-    const decided = await this.#decide({ ...window, minutes })
+  /** @throws why Redis could not be read or written */
+  async #fill(window: CoinMinutes): Promise<void> {
+    const decided = await this.#decide(window)
     if (decided === undefined) return
     const { quarantine, writer, onStored = () => {} } = this.#options
     const { samples, settled } = decided
@@ -178,13 +156,18 @@ export class Backfill {
     this.#openMinutes.finish(window)
   }
 
-  /** Undefined where candles cannot be fetched: the coin waits. */
+  /** Undefined where another ingester has decided it, or candles cannot be fetched: the coin waits. */
   async #decide(window: CoinMinutes): Promise<Decided | undefined> {
     const { clock, signal, log } = this.#context
     try {
-      return await decideWindow(window, this.#blocks)
+      return await decideWindow(window, this.#blocks, { isWanted: () => this.#openMinutes.isOpen(window) })
     } catch (thrown) {
       if (signal.aborted) return undefined
+      if (thrown instanceof NoLongerWanted) {
+        this.#openMinutes.finish(window)
+        return undefined
+      }
+      if (isRetryable(thrown)) throw thrown
       const trouble = this.#openMinutes.fail(window.coin, thrown)
       if (trouble !== undefined && isWorthALine(trouble.failures)) {
         const { waitsUntil, ...fields } = trouble

@@ -1,6 +1,6 @@
 import type { Context, Exchange } from '@kimchi/core'
-import { Bases, type HttpAnswer, RestClient } from '@kimchi/feeds'
-import type { Config } from '../config.ts'
+import { createDoors, type HttpAnswer, RestClient } from '@kimchi/feeds'
+import { type Config, doorSettings } from '../config.ts'
 import type { Recorder } from './exchange-recorder.ts'
 
 export interface DoctorOptions {
@@ -11,39 +11,22 @@ export interface DoctorOptions {
   readonly onProgress: (text: string) => void
 }
 
-/** The REST client and addresses that the checks use. */
+/** The doors of the service, and what the exchanges have said at them. */
 export type ExchangeAccess = ReturnType<typeof createExchangeAccess>
 
-/** The same clients as the service's, so that an address that fails is replaced in the same way. */
+/** What is refused is an answer: nobody waits for its end. */
+export const AT_ONCE = { worthMs: 0 }
+
+/** The same doors as the service's, so that an address that fails is replaced in the same way. */
 export function createExchangeAccess(options: DoctorOptions, context: Context) {
-  const { config } = options
-  const streamBases = {
-    upbit: new Bases('upbit', 'stream', config.UPBIT_WS_URL, context),
-    binance: new Bases('binance', 'stream', config.BINANCE_WS_URL, context),
-  }
-  return { ...options, context, rest: new RecordedRestClient(options, context), streamBases }
-}
-
-/**
- * The service's client, which records each answer and keeps the last one, by the exchange and the path without its
- * query.
- */
-class RecordedRestClient extends RestClient {
-  readonly #record: Recorder
-  /** For what a check reads in them beside the service. */
-  readonly lastAnswers = new Map<string, HttpAnswer>()
-
-  constructor({ config, userAgent, record }: DoctorOptions, context: Context) {
-    super({ upbit: config.UPBIT_REST_URL, binance: config.BINANCE_REST_URL, userAgent }, context)
-    this.#record = record
-  }
-
-  override get<T>(exchange: Exchange, path: string, read: (answer: HttpAnswer) => T): Promise<T> {
+  const { config, userAgent, record } = options
+  /** The last answer by the exchange and the path without its query, for what a check reads beside the service. */
+  const lastAnswers = new Map<string, HttpAnswer>()
+  const onAnswer = (exchange: Exchange, path: string, answer: HttpAnswer) => {
     const name = exchange + path.replace(/^\/(v1|api\/v3)|\?.*$/g, '').replaceAll('/', '-')
-    return super.get(exchange, path, answer => {
-      this.#record(name, answer.text)
-      this.lastAnswers.set(name, answer)
-      return read(answer)
-    })
+    record(name, answer.text)
+    lastAnswers.set(name, answer)
   }
+  const doors = createDoors({ ...doorSettings(config), userAgent, onAnswer }, context)
+  return { ...options, context, doors, rest: new RestClient(doors), lastAnswers }
 }

@@ -1,6 +1,6 @@
 import { type Coin, type EpochMinute, type Market, minuteOf, minuteStart, RATE_MARKET } from '@kimchi/core'
 import { isFields } from '@kimchi/feeds'
-import type { ExchangeAccess } from './exchange-access.ts'
+import { AT_ONCE, type ExchangeAccess } from './exchange-access.ts'
 
 /** How many candles a request fetches: those of both minutes, and some of a market that trades seldom. */
 const COUNT = 6
@@ -20,29 +20,35 @@ export type Candles = ReadonlyMap<Market, ReadonlyMap<EpochMinute, Candle>>
 export async function fetchCandles(
   coins: readonly Coin[],
   before: EpochMinute,
-  { rest, config, context: { clock, signal } }: ExchangeAccess,
+  { doors }: ExchangeAccess,
 ): Promise<Candles> {
   const found = new Map<Market, ReadonlyMap<EpochMinute, Candle>>()
   const end = new Date(minuteStart(before)).toISOString().slice(0, 19)
   const askUpbit = (market: Market) =>
-    rest.get('upbit', `/v1/candles/minutes/1?market=${market}&count=${COUNT}&to=${end}Z`, ({ json }) =>
-      found.set(
-        market,
-        new Map(
-          rowsOf(json)
-            .map(readUpbit)
-            .sort(([a], [b]) => a - b),
+    doors.upbit.get(
+      `/v1/candles/minutes/1?market=${market}&count=${COUNT}&to=${end}Z`,
+      ({ json }) =>
+        found.set(
+          market,
+          new Map(
+            rowsOf(json)
+              .map(readUpbit)
+              .sort(([a], [b]) => a - b),
+          ),
         ),
-      ),
+      AT_ONCE,
     )
   const askBinance = (market: Market) => {
     const range = `startTime=${minuteStart(before - COUNT)}&endTime=${minuteStart(before) - 1}`
     const path = `/api/v3/klines?symbol=${encodeURIComponent(market)}&interval=1m&limit=${COUNT}&${range}`
-    return rest.get('binance', path, ({ json }) => found.set(market, new Map(rowsOf(json).map(readBinance))))
+    return doors.binance.get(
+      path,
+      ({ json }) => found.set(market, new Map(rowsOf(json).map(readBinance))),
+      AT_ONCE,
+    )
   }
   const asked: Promise<unknown>[] = [askUpbit(RATE_MARKET).catch(() => {})]
   for (const { upbit, binance } of coins) {
-    await clock.wait(1_000 / config.UPBIT_REQUESTS_PER_SECOND, signal)
     asked.push(
       askUpbit(upbit).catch(() => {}),
       askBinance(binance).catch(() => {}),

@@ -1,9 +1,8 @@
-import type { Coin, Exchange, Market, Milliseconds, Tick } from '@kimchi/core'
+import type { Coin, Exchange, Market, Tick } from '@kimchi/core'
 import {
   binanceProtocol,
   type Connection,
   type Decoded,
-  openConnection,
   subscribedMarkets,
   upbitProtocol,
 } from '@kimchi/feeds'
@@ -33,12 +32,9 @@ export interface Streams {
 /** How many codes a group subscribes to. */
 const GROUP_CODES = 50
 
-/** Upbit allows 5 connections a second. */
-const OPEN_EVERY_MS: Milliseconds = 300
-
 /** Opens the streams of these coins. @throws why one cannot be opened */
 export async function openStreams(coins: readonly Coin[], access: ExchangeAccess): Promise<Streams> {
-  const { context, onProgress } = access
+  const { onProgress } = access
   onProgress('opening the streams')
   const marketsOf = (exchange: Exchange) => coins.map(coin => coin[exchange])
   const codes = subscribedMarkets('upbit', marketsOf('upbit'))
@@ -47,7 +43,6 @@ export async function openStreams(coins: readonly Coin[], access: ExchangeAccess
   const upbit = await openStream('upbit', codes, 'upbit-ws', access)
   const groups: WatchedStream[] = []
   for (let start = 0; start < codes.length; start += GROUP_CODES) {
-    await context.clock.wait(OPEN_EVERY_MS, context.signal)
     const group = codes.slice(start, start + GROUP_CODES)
     groups.push(await openStream('upbit', group, `upbit-ws-${groups.length}`, access))
   }
@@ -60,35 +55,42 @@ export async function openStreams(coins: readonly Coin[], access: ExchangeAccess
  * @param until resolves at the first frame, or at the first data
  * @throws why it has ended before
  */
-export function openStream(
+export async function openStream(
   exchange: Exchange,
   markets: readonly Market[],
   name: string,
-  { streamBases, userAgent, record, context }: ExchangeAccess,
+  { doors, record, context }: ExchangeAccess,
   until: 'answered' | 'live' = 'answered',
 ): Promise<WatchedStream> {
   const protocol = exchange === 'upbit' ? upbitProtocol : binanceProtocol
-  const openAt = async (base: string) => {
-    const ticks: Tick[] = []
-    const others: Decoded[] = []
-    let answer = () => {}
-    const answered = new Promise<void>(resolve => {
-      answer = resolve
-    })
-    const onFrame = (decoded: Decoded, frame: Buffer) => {
+  let ticks: Tick[] = []
+  let others: Decoded[] = []
+  let answer = () => {}
+  const answered = new Promise<void>(resolve => {
+    answer = resolve
+  })
+  const { connection } = await doors[exchange].openStream({
+    protocol,
+    markets: () => markets,
+    onAttempt: attempt => {
+      ticks = []
+      others = []
+      context.signal.addEventListener('abort', () => void attempt.close(), { once: true })
+    },
+    onFrame: (decoded, frame) => {
       answer()
       record(name, frame)
       if (decoded.kind === 'tick') ticks.push(decoded.tick)
       else others.push(decoded)
-    }
-    const connection = openConnection({ protocol, base, userAgent, markets, onFrame }, context)
-    context.signal.addEventListener('abort', () => void connection.close(), { once: true })
-    await (until === 'live' ? connection.live : Promise.race([answered, connection.ended]))
-    const isAnswered = until === 'answered' && ticks.length + others.length > 0
-    if (connection.signal.aborted && !isAnswered) throw await connection.ended
-    return { exchange, markets, connection, ticks, others }
-  }
-  return streamBases[exchange].request(openAt)
+    },
+    ...(until === 'answered' && {
+      untilWorks: async ({ ended }) => {
+        await Promise.race([answered, ended])
+        return ticks.length + others.length > 0
+      },
+    }),
+  })
+  return { exchange, markets, connection, ticks, others }
 }
 
 export function framesOf<Kind extends Decoded['kind']>({ others }: WatchedStream, kind: Kind) {

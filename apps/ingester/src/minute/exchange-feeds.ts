@@ -1,29 +1,24 @@
 import type { Coin, Context, Exchange, LatestTicks, Market } from '@kimchi/core'
 import {
   binanceProtocol,
+  type Doors,
   type Feed,
   type FeedStatus,
-  type OpenSocket,
   openFeed,
   type RestClient,
   upbitProtocol,
 } from '@kimchi/feeds'
-import type { Config } from '../config.ts'
 
 export interface FeedsStatus {
   /** Empty until the coins are known. */
   readonly feeds: readonly (FeedStatus & ReturnType<LatestTicks['status']>)[]
-  readonly restBases: readonly FeedStatus['base'][]
 }
 
 /** What both feeds need besides the coins. */
 export interface ExchangeFeedsOptions {
-  readonly config: Pick<Config, 'UPBIT_WS_URL' | 'BINANCE_WS_URL'>
   readonly latest: LatestTicks
-  readonly rest: Pick<RestClient, 'bases' | 'fetchTradingPrices'>
-  readonly userAgent: string
-  /** @default real WebSockets */
-  readonly openSocket?: OpenSocket | undefined
+  readonly doors: Doors
+  readonly rest: Pick<RestClient, 'fetchTradingPrices'>
   /** Called when an exchange refuses our subscription: its list may have changed. */
   readonly onRefused: () => void
 }
@@ -50,11 +45,9 @@ export class ExchangeFeeds {
   }
 
   status(): FeedsStatus {
-    const { latest, rest } = this.#options
-    const { upbit, binance } = rest.bases
+    const { latest } = this.#options
     return {
       feeds: [...this.#feeds].map(([exchange, feed]) => ({ ...feed.status(), ...latest.status(exchange) })),
-      restBases: [upbit.status(), binance.status()],
     }
   }
 
@@ -63,12 +56,11 @@ export class ExchangeFeeds {
   }
 
   #open(exchange: Exchange, markets: readonly Market[]): Feed {
-    const { config, latest, rest, userAgent, openSocket, onRefused } = this.#options
-    const fetchTradingPrices = () => rest.fetchTradingPrices()
-    const upbit = { protocol: upbitProtocol, bases: config.UPBIT_WS_URL }
-    const binance = { protocol: binanceProtocol, bases: config.BINANCE_WS_URL, fetchTradingPrices }
-    const own = exchange === 'upbit' ? upbit : binance
-    return openFeed({ ...own, userAgent, openSocket, markets, sink: latest, onRefused }, this.#context)
+    const { latest, doors, rest, onRefused } = this.#options
+    const fetchTradingPrices = (signal: AbortSignal) => rest.fetchTradingPrices(signal)
+    const own =
+      exchange === 'upbit' ? { protocol: upbitProtocol } : { protocol: binanceProtocol, fetchTradingPrices }
+    return openFeed({ ...own, door: doors[exchange], markets, sink: latest, onRefused }, this.#context)
   }
 }
 

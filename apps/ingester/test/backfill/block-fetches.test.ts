@@ -53,7 +53,6 @@ t.test('each closed block is fetched once, for more coins than are filled at onc
       days: DAYS,
       reader,
       writer,
-      upbitPerSecond: 8,
       rest: { fetchCandles },
     },
     { clock, random: () => 0.5, signal: ending.signal, log: silent },

@@ -13,7 +13,6 @@ import { type CandleRequest, UnreadableCandles } from '@kimchi/feeds'
 import { systemClock } from '@kimchi/runtime'
 import { openRedis, SampleReader, SampleWriter } from '@kimchi/store'
 import t, { type Test } from 'tap'
-import { CandleRequests } from '../../src/backfill/candle-requests.ts'
 import { HistoryImport, type HistoryImportOptions } from '../../src/backfill/import-history.ts'
 import { BTC, ETH, openExchanges, silent, YESTERDAY } from '../support/backfill-bench.ts'
 
@@ -67,11 +66,10 @@ async function openImport(t: Test) {
   const context = { clock, random: () => 0.5, signal: ending.signal, log: silent }
   const run = (coins: readonly Coin[], days: number, changes: Partial<HistoryImportOptions> = {}) => {
     requests.length = 0
-    const candleRequests = new CandleRequests(rest, 400, context)
     return new HistoryImport(
       {
         ...{ coins, days, retentionDays: 2, reader, writer },
-        requests: candleRequests,
+        rest,
         onProgress: () => {},
         ...changes,
       },
@@ -260,7 +258,7 @@ t.test(
     const bad = TODAY - 4 * DAY_MINUTES + 100
     const before = clock.elapsed()
     const spoilt = {
-      fetchPage: async (range: CandleRequest) => {
+      fetchCandles: async (range: CandleRequest) => {
         const page = await rest.fetchCandles(range)
         const candles = page.candles.filter(([minute]) => minute !== bad)
         const isSpoilt = range.market === ETH.upbit && candles.length < page.candles.length
@@ -269,7 +267,7 @@ t.test(
       },
     }
     const reason = /leave minutes undecided/
-    t.match(await run([ETH], 5, { requests: spoilt }), [
+    t.match(await run([ETH], 5, { rest: spoilt }), [
       { reason, days: 1, from: day(4).date, to: day(4).date, mayImportAgain: true },
     ])
     t.ok(clock.elapsed() - before > 10 * MINUTE_MS, 'it was asked for long enough')

@@ -1,6 +1,5 @@
-import { HttpError } from '@kimchi/feeds'
 import { syntheticCoins } from '@kimchi/simulator'
-import { passUntil } from '@kimchi/testkit'
+import { passUntil, responseOf } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { BLOCK_MINUTES } from '../../src/backfill/candle-block-cache.ts'
 import { COINS_AT_ONCE } from '../../src/backfill/run-backfill.ts'
@@ -83,16 +82,16 @@ t.test('an ingester that Upbit has banned does nothing, and hinders nobody', asy
   const { start, untilWhole, check, clock, passed } = await openTwo(t)
   let isBanned = false
   const first = start(11, {
-    around: fetchCandles => range =>
-      isBanned && range.exchange === 'upbit'
-        ? Promise.reject(new HttpError('KIMCHI_ERR_REST', 'HTTP 418', 418, 259_200_000))
-        : fetchCandles(range),
+    fetch: async (...request) =>
+      isBanned && String(request[0]).startsWith('http://upbit')
+        ? responseOf({ status: 418, headers: { 'retry-after': '259200' }, text: '{}' })
+        : exchanges.fetch(...request),
   })
   start(47)
   await passUntil(clock, 'it has begun', () => first.status().stored > 0)
   isBanned = true
   const bannedAt = passed()
-  await passUntil(clock, 'it knows', () => first.status().candleRequests.some(({ problem }) => problem))
+  await passUntil(clock, 'it knows', () => first.doors.upbit.status().rest.held !== undefined)
   const { stored } = first.status()
   const seconds = await untilWhole()
   t.ok(seconds - bannedAt <= SECONDS_ALONE, `${seconds} s`)

@@ -1,9 +1,7 @@
 import { minuteStart } from '@kimchi/core'
-import { RestClient } from '@kimchi/feeds'
-import { systemClock } from '@kimchi/runtime'
 import { createMemoryLog, fetchFrom, passUntil } from '@kimchi/testkit'
 import t from 'tap'
-import { BTC, ETH, openBench, openExchanges, silent, YESTERDAY } from '../support/backfill-bench.ts'
+import { BTC, ETH, openBench, openExchanges, YESTERDAY } from '../support/backfill-bench.ts'
 
 type Row = Record<string, unknown>
 
@@ -20,16 +18,13 @@ const answer: typeof exchanges.simulator.answer = (url, caller) => {
   const rows = JSON.parse(found.text) as readonly Row[]
   return { ...found, text: JSON.stringify(rows.map(row => spoil?.(row, market) ?? row)) }
 }
-const rest = new RestClient(
-  { upbit: 'http://upbit', binance: 'http://binance', userAgent: 'test', fetch: fetchFrom({ answer }) },
-  { clock: systemClock, log: silent, signal: new AbortController().signal },
-)
+const fetch = fetchFrom({ answer })
 const RIGHT = { lost: 0, doubled: 0, wrong: 0 }
 const at = (minute: number) => minuteStart(YESTERDAY + minute)
 
 // docs/faults.md, 103
 t.test('a market none of whose dates can be read settles nothing, and is named', async t => {
-  const { start, reader, clock, check, isWhole } = await openBench(t, { ...exchanges, rest })
+  const { start, reader, clock, check, isWhole } = await openBench(t, { ...exchanges, fetch })
   spoil = (row, asked) =>
     asked === ETH.upbit ? { ...row, candle_date_time_utc: `${row.candle_date_time_utc}+00:00` } : undefined
   const log = createMemoryLog()

@@ -1,6 +1,6 @@
 import type { Coin } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import { RestClient, type WantedCoins } from '@kimchi/feeds'
+import { createDoors, RestClient, type WantedCoins } from '@kimchi/feeds'
 import { startSimulator } from '@kimchi/simulator'
 import { createMemoryLog, eventually, passUntil } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
@@ -25,10 +25,12 @@ async function start(
   const { upbitRestUrl, binanceRestUrl } = simulator
   const clock = createManualClock(Date.now())
   const ending = new AbortController()
-  const rest = new RestClient(
-    { upbit: upbitRestUrl, binance: binanceRestUrl, userAgent: 'test' },
-    { clock, log: silent, signal: ending.signal },
+  const urls = { upbit: upbitRestUrl, binance: binanceRestUrl }
+  const doors = createDoors(
+    { streams: urls, rest: urls, userAgent: 'test' },
+    { clock, random: () => 0.5, log: silent, signal: ending.signal },
   )
+  const rest = new RestClient(doors)
   const catalogues: CatalogueNow[] = []
   const log = createMemoryLog()
   let loads = 0

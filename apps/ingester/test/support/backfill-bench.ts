@@ -9,7 +9,7 @@ import {
   minuteStart,
 } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import { RestClient } from '@kimchi/feeds'
+import { createDoors, type DoorOptions, type Doors, RestClient } from '@kimchi/feeds'
 import { createLogger, systemClock } from '@kimchi/runtime'
 import { createSimulator, DEFAULT_COINS, type SimulatorOptions } from '@kimchi/simulator'
 import { openRedis, SampleReader, SampleWriter } from '@kimchi/store'
@@ -44,6 +44,12 @@ export const IQ: Coin = { symbol: 'IQ', name: 'IQ', upbit: 'KRW-IQ', binance: 'I
  */
 export const FEW_TRADES = DEFAULT_COINS.map(coin => withTrades(coin, usual => Math.min(10, usual)))
 
+const AT_THE_SIMULATOR = {
+  streams: { upbit: MEMORY_URLS.UPBIT_WS_URL, binance: MEMORY_URLS.BINANCE_WS_URL },
+  rest: { upbit: MEMORY_URLS.UPBIT_REST_URL, binance: MEMORY_URLS.BINANCE_REST_URL },
+  userAgent: 'test',
+}
+
 type RestRequest = Parameters<NonNullable<SimulatorOptions['onRequest']>>[0]
 
 /** A simulator in memory, and a Redis, for all tests of a file. */
@@ -52,14 +58,16 @@ export async function openExchanges(t: Test, options: SimulatorOptions = {}) {
   const onRequest = (request: RestRequest) => requests.push(request)
   const simulator = createSimulator({ coins: FEW_TRADES, limits: false, onRequest, ...options })
   const sharedRedis = await startRedis(t)
-  const { UPBIT_REST_URL: upbit, BINANCE_REST_URL: binance } = MEMORY_URLS
+  const fetch = fetchFrom(simulator)
   const rest = new RestClient(
-    { upbit, binance, userAgent: 'test', fetch: fetchFrom(simulator) },
-    { clock: systemClock, log: silent, signal: new AbortController().signal },
+    createDoors(
+      { ...AT_THE_SIMULATOR, upbitPerSecond: Number.POSITIVE_INFINITY, fetch },
+      { clock: systemClock, random: () => 0.5, log: silent, signal: new AbortController().signal },
+    ),
   )
   const requestsFor = (exchange: string) =>
     requests.filter(request => request.exchange === exchange && /candles|klines/.test(request.path))
-  return { simulator, sharedRedis, rest, requests, requestsFor }
+  return { simulator, sharedRedis, fetch, rest, requests, requestsFor }
 }
 
 /** What a bench is made of. */
@@ -79,10 +87,15 @@ export interface StartOptions extends Partial<BackfillOptions> {
   readonly random?: () => number
   /** Stands between backfill and exchanges. */
   readonly around?: (fetchCandles: FetchCandles) => FetchCandles
+  /** @default 400 */
+  readonly upbitPerSecond?: number
+  /** How it reaches the exchanges. @default that of the file */
+  readonly fetch?: DoorOptions['fetch']
 }
 
 /** A backfill that runs. */
 export interface RunningBackfill extends Pick<Backfill, 'status' | 'noteMinute'> {
+  readonly doors: Doors
   /** Ends it and waits until it has ended. */
   stop(): Promise<void>
 }
@@ -90,7 +103,12 @@ export interface RunningBackfill extends Pick<Backfill, 'status' | 'noteMinute'>
 /** An empty Redis, and a clock that the test turns, before those exchanges. */
 export async function openBench(
   t: Test,
-  { simulator, sharedRedis, rest, requests }: Awaited<ReturnType<typeof openExchanges>>,
+  {
+    simulator,
+    sharedRedis,
+    fetch: fetchOfFile,
+    requests,
+  }: Pick<Awaited<ReturnType<typeof openExchanges>>, 'simulator' | 'sharedRedis' | 'fetch' | 'requests'>,
   { at = 360, redis: testRedis = sharedRedis }: BenchOptions = {},
 ) {
   requests.length = 0
@@ -113,24 +131,28 @@ export async function openBench(
 
   /** Starts a backfill as an ingester does; ended with the test. */
   const start = (coins: readonly Coin[], options: StartOptions = {}): RunningBackfill => {
-    const { log = silent, random = () => 0.5, around = fetch => fetch, ...changes } = options
+    const { log = silent, random = () => 0.5, around = ask => ask, ...others } = options
+    const { upbitPerSecond = 400, fetch = fetchOfFile, ...changes } = others
     const ending = new AbortController()
-    // The exchanges' requests are of all tests of a file; an ingester's end with it.
+    const context = { clock, random, signal: ending.signal, log }
+    const held: typeof fetch = (...request) => clock.hold(fetch(...request))
+    const doors = createDoors({ ...AT_THE_SIMULATOR, upbitPerSecond, fetch: held }, context)
+    const rest = new RestClient(doors)
+    // What stands around a request does not end with the ingester.
     const ended = once(ending.signal, 'abort').then(() => Promise.reject(ending.signal.reason))
     ended.catch(() => {})
-    const asked = around(request => clock.hold(rest.fetchCandles(request)))
-    const fetchCandles: FetchCandles = request => Promise.race([asked(request), ended])
+    const asked = around((...request) => rest.fetchCandles(...request))
+    const fetchCandles: FetchCandles = (...request) => Promise.race([asked(...request), ended])
     const backfill = new Backfill(
       {
         quarantine: { tracked: coins },
         days: 0,
         reader,
         writer,
-        upbitPerSecond: 400,
         rest: { fetchCandles },
         ...changes,
       },
-      { clock, random, signal: ending.signal, log },
+      context,
     )
     const running = backfill.run()
     const stop = async () => {
@@ -138,7 +160,7 @@ export async function openBench(
       await running
     }
     t.teardown(stop)
-    return { status: () => backfill.status(), noteMinute: known => backfill.noteMinute(known), stop }
+    return { doors, status: () => backfill.status(), noteMinute: known => backfill.noteMinute(known), stop }
   }
   /** What is wrong with what is stored, and missing of [YESTERDAY, YESTERDAY + to). */
   const check = (coins: readonly Coin[], to: EpochMinute) =>

@@ -32,12 +32,17 @@ export function statusWith(changes: object): IngesterStatus {
     catalogue: { coins: 1, missing: [], problem: undefined },
     quarantine: { tracked: 1, quarantined: [], denied: [], allowed: [] },
     heldBack: [],
-    feeds: { feeds: [{ ...feed, ...changes }], restBases: [] },
+    doors: [
+      {
+        stream: { ...feed, ...changes }.base,
+        rest: { exchange: 'binance', of: 'rest', inUse: 'https://b', index: 0, left: [] },
+      },
+    ],
+    feeds: { feeds: [{ ...feed, ...changes }] },
     minutes: { last: { turn: { minute: minuteOf(NOW) }, gaps: [], samples: [{}] }, gaps: {} },
     queue: { waiting: 0, problem: undefined, damaged: [], totals: {} },
     backfill: {
       troubled: [],
-      candleRequests: [],
       unreadable: { pages: { upbit: 2, binance: 0 }, markets: [] },
     },
     mending: { mended: 0, problem: undefined },

@@ -28,8 +28,8 @@ const importing = new HistoryImport(
       },
       markImported: async () => {},
     },
-    requests: {
-      fetchPage: async ({ market, count, last = Number.POSITIVE_INFINITY }) => {
+    rest: {
+      fetchCandles: async ({ market, count, last = Number.POSITIVE_INFINITY }) => {
         requests += 1
         if (requests > ENOUGH) ending.abort(new Error('enough'))
         ending.signal.throwIfAborted()

@@ -1,10 +1,10 @@
 import { type Coin, LatestTicks, type Sample } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import { RestClient } from '@kimchi/feeds'
+import { createDoors, RestClient } from '@kimchi/feeds'
 import { createSimulator, type SimulatedCoin } from '@kimchi/simulator'
 import { createMemoryLog, MEMORY_URLS, networkOf, sampleProblem, untilIdle } from '@kimchi/testkit'
 import type { Test } from 'tap'
-import { readConfig } from '../../src/config.ts'
+import { doorSettings, readConfig } from '../../src/config.ts'
 import { ExchangeFeeds } from '../../src/minute/exchange-feeds.ts'
 import { MinuteLoop, type MinuteReport } from '../../src/minute/minute-loop.ts'
 import { coinOf, inFewFrames } from './market.ts'
@@ -30,12 +30,10 @@ export async function openMinuteBench(t: Test, { coins = COINS, simulated = SIMU
   const ending = new AbortController()
   const context = { clock, random: () => 0.5, log: createMemoryLog(), signal: ending.signal }
   const latest = new LatestTicks()
-  const config = readConfig(MEMORY_URLS)
-  const userAgent = 'test'
-  const { UPBIT_REST_URL: upbit, BINANCE_REST_URL: binance } = config
-  const rest = new RestClient({ upbit, binance, userAgent, fetch }, context)
+  const settings = { ...doorSettings(readConfig(MEMORY_URLS)), userAgent: 'test', openSocket, fetch }
+  const doors = createDoors(settings, context)
   const feeds = new ExchangeFeeds(
-    { config, latest, rest, userAgent, openSocket, onRefused: () => {} },
+    { latest, doors, rest: new RestClient(doors), onRefused: () => {} },
     context,
   )
   const samples: Sample[] = []

@@ -1,5 +1,6 @@
 import type { Clock, Context, Exchange, Interruption, Market, Tick, TickSink } from '@kimchi/core'
-import type { Connection, OpenSocket } from './connection.ts'
+import type { Door } from '../door/door.ts'
+import type { Connection } from './connection.ts'
 import { ConnectionLoop } from './connection-loop.ts'
 import { FeedCounters, type FeedState } from './feed-status.ts'
 import { type DataBefore, interruptionAt } from './interruption.ts'
@@ -14,11 +15,7 @@ export type FeedStatus = ReturnType<Feed['status']>
 /** What a feed is opened with. Callbacks run synchronously and must not throw. */
 export interface FeedOptions {
   readonly protocol: Protocol
-  /** Where the exchange streams, in the order in which it is tried. */
-  readonly bases: string | readonly string[]
-  readonly userAgent: string
-  /** @default real WebSockets */
-  readonly openSocket?: OpenSocket | undefined
+  readonly door: Pick<Door, 'openStream' | 'noteChange' | 'status'>
   /** The exchange's own codes; the feed adds those that it always subscribes to. */
   readonly markets: readonly Market[]
   /**
@@ -32,7 +29,7 @@ export interface FeedOptions {
    * Fetches the prices with which a stream begins, and once a minute the markets that trade.
    * @default the feed sends the subscription again, whose snapshots show both
    */
-  readonly fetchTradingPrices?: () => Promise<TradingPrices>
+  readonly fetchTradingPrices?: (signal: AbortSignal) => Promise<TradingPrices>
 }
 
 export function openFeed(options: FeedOptions, context: Omit<Context, 'signal'>): Feed {
@@ -52,6 +49,7 @@ export class Feed {
   readonly #clock: Clock
   readonly #stop = new AbortController()
   readonly #counters: FeedCounters
+  readonly #door: FeedOptions['door']
   readonly #loop: ConnectionLoop
   readonly #status: TradingStatus
   readonly #statusRequests: StatusRequests
@@ -69,6 +67,7 @@ export class Feed {
     const context = { ...given, signal: this.#stop.signal }
     this.#exchange = options.protocol.exchange
     this.#sink = sink
+    this.#door = options.door
     this.#clock = context.clock
     this.#markets = subscribedMarkets(this.#exchange, markets)
     this.#counters = new FeedCounters(this.#exchange, context)
@@ -79,7 +78,7 @@ export class Feed {
     )
     this.#status = new TradingStatus(this.#exchange, sink, context.clock.now())
     const ask = async (asked: Asked) =>
-      fetchTradingPrices ? { asked, trading: await fetchTradingPrices() } : this.#renew(asked)
+      fetchTradingPrices ? { asked, trading: await fetchTradingPrices(context.signal) } : this.#renew(asked)
     this.#statusRequests = new StatusRequests(
       { exchange: this.#exchange, ...shared, ask, status: this.#status, sink },
       context,
@@ -107,7 +106,7 @@ export class Feed {
     return {
       exchange: this.#exchange,
       state: this.#state,
-      base: this.#loop.bases.status(),
+      base: this.#door.status().stream,
       /** When the last data frame came, on whichever connection. */
       lastDataAt: this.#lastData?.receivedAt,
       /** When we last learnt which markets trade; when the feed was opened, before the first answer. */
@@ -126,7 +125,9 @@ export class Feed {
   get #state(): FeedState {
     if (this.#stop.signal.aborted) return 'closed'
     if (this.#reading?.signal.aborted === false) return 'up'
-    return this.#loop.betweenAttempts ?? 'connecting'
+    const { held, waiting } = this.#door.status().stream
+    if (held?.isBlocked) return 'blocked'
+    return held !== undefined || waiting > 0 ? 'waiting' : 'connecting'
   }
 
   #receive(decoded: Decoded, connection: Connection): void {

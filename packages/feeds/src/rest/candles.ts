@@ -5,7 +5,6 @@ import {
   isPrice,
   KimchiError,
   type Market,
-  type Milliseconds,
   minuteOf,
   minuteStart,
   parseTimestamp,
@@ -19,8 +18,6 @@ export type MinuteCandle = readonly [minute: EpochMinute, close: number, volume:
 /** Some candles, ascending, each minute at most once. */
 export interface CandlePage {
   readonly candles: readonly MinuteCandle[]
-  /** How long the exchange wants no further request; undefined where it doesn't say. */
-  readonly pauseMs?: Milliseconds | undefined
 }
 
 /** Some candles of a market, the newest unless it says otherwise. */

@@ -1,22 +1,11 @@
-import type { Context, Exchange, Milliseconds } from '@kimchi/core'
-import { Bases } from '../bases.ts'
+import type { Exchange } from '@kimchi/core'
 import { type Listings, parseBinanceListings, parseUpbitListings } from '../catalogue/listings.ts'
+import type { Doors } from '../door/door.ts'
+import type { Want } from '../door/way.ts'
 import type { TradingPrices } from '../feed/trading-status.ts'
-import { fetchJson, type HttpAnswer } from '../http.ts'
-import { Ban } from './ban.ts'
+import type { HttpAnswer } from '../http.ts'
 import { CANDLES, type CandlePage, type CandleRequest, readCandles } from './candles.ts'
 import { parseTradingPrices } from './trading-prices.ts'
-
-/** Where the exchanges answer, and who asks. */
-export interface RestClientOptions {
-  /** The part before `/v1`. */
-  readonly upbit: string | readonly string[]
-  /** The part before `/api/v3`. */
-  readonly binance: string | readonly string[]
-  readonly userAgent: string
-  /** @default the platform's */
-  readonly fetch?: typeof fetch | undefined
-}
 
 /** One for all clients of the process: it only writes paths. */
 let loading: Promise<Ccxt> | undefined
@@ -25,45 +14,28 @@ type Ccxt = Awaited<ReturnType<typeof loadCcxt>>
 
 /**
  * Lists, candles and trading prices of both exchanges, by their raw endpoints: ccxt's unified symbols would rename
- * coins. The caller keeps the exchanges' rate limits; while a refusal lasts that is about us, nobody asks. A request
- * goes to the next base where the one in use fails, and rejects with HttpError when the exchange refuses, else with
- * KimchiError.
+ * coins.
  * @see docs/exchanges.md#symbol-mapping
  */
 export class RestClient {
-  readonly bases: Readonly<Record<Exchange, Bases>>
-  readonly #bans: Readonly<Record<Exchange, Ban>>
-  readonly #userAgent: string
-  readonly #fetch: typeof fetch | undefined
-  readonly #context: Pick<Context, 'clock' | 'signal'>
+  readonly #doors: Doors
 
-  constructor(
-    { upbit, binance, userAgent, fetch }: RestClientOptions,
-    context: Pick<Context, 'clock' | 'log' | 'signal'>,
-  ) {
-    this.bases = {
-      upbit: new Bases('upbit', 'rest', upbit, context),
-      binance: new Bases('binance', 'rest', binance, context),
-    }
-    this.#bans = { upbit: new Ban(context.clock), binance: new Ban(context.clock) }
-    this.#userAgent = userAgent
-    this.#fetch = fetch
-    this.#context = context
+  constructor(doors: Doors) {
+    this.#doors = doors
   }
 
   /**
    * What both exchanges list now.
    * @throws KimchiError `KIMCHI_ERR_CATALOGUE` for an answer of the wrong shape
    */
-  async fetchListings(): Promise<Listings> {
+  async fetchListings(want: Want = { isUrgent: true }): Promise<Listings> {
+    const { upbit, binance } = this.#doors
     const ccxt = await this.#endpoints()
     const all = ccxt.upbit('market/all', { is_details: 'true' })
     const info = ccxt.binance('exchangeInfo', { showPermissionSets: 'false' })
-    const [upbit, binance] = await Promise.all([
-      this.get('upbit', all, ({ json }) => parseUpbitListings(json)),
-      this.get('binance', info, ({ json }) => parseBinanceListings(json)),
-    ])
-    return { upbit, binance }
+    // One after the other, so that none waits at its door when the other has failed.
+    const krw = await upbit.get(all, ({ json }) => parseUpbitListings(json), want)
+    return { upbit: krw, binance: await binance.get(info, ({ json }) => parseBinanceListings(json), want) }
   }
 
   /**
@@ -71,30 +43,19 @@ export class RestClient {
    * further, and has volume 0 on Binance.
    * @throws UnreadableCandles for an answer of which not every row can be read, once each base has given one
    */
-  async fetchCandles(request: CandleRequest): Promise<CandlePage> {
+  async fetchCandles(request: CandleRequest, want?: Want): Promise<CandlePage> {
     const { exchange } = request
     const { path, paramsOf } = CANDLES[exchange]
     const ccxt = await this.#endpoints()
-    return this.get(exchange, ccxt[exchange](path, paramsOf(request)), ({ json, headers }) => ({
-      candles: readCandles(json, request),
-      pauseMs: pauseMsOf(headers.get('remaining-req')),
-    }))
+    const read = ({ json }: HttpAnswer) => ({ candles: readCandles(json, request) })
+    return this.#doors[exchange].get(ccxt[exchange](path, paramsOf(request)), read, want)
   }
 
   /** The markets of Binance that trade now, by one call of weight 4. */
-  fetchTradingPrices(): Promise<TradingPrices> {
+  fetchTradingPrices(signal?: AbortSignal): Promise<TradingPrices> {
     const path = '/api/v3/ticker/price?symbolStatus=TRADING'
-    return this.get('binance', path, ({ json }) => parseTradingPrices(json))
-  }
-
-  /** One request. @param read takes what is wanted from the answer; another base is asked where it throws */
-  get<T>(exchange: Exchange, path: string, read: (answer: HttpAnswer) => T): Promise<T> {
-    const request = { exchange, userAgent: this.#userAgent, fetch: this.#fetch }
-    return this.#bans[exchange].respect(() =>
-      this.bases[exchange].request(async base =>
-        read(await fetchJson(`${base}${path}`, request, this.#context)),
-      ),
-    )
+    const want = { isUrgent: true, ...(signal && { signal }) }
+    return this.#doors.binance.get(path, ({ json }) => parseTradingPrices(json), want)
   }
 
   /** The first list or candle loads ccxt, so that no stream waits for it. */
@@ -121,9 +82,4 @@ async function loadCcxt() {
     upbit: (endpoint: string, params = {}) => upbit.sign(endpoint, 'public', 'GET', params).url,
     binance: (endpoint: string, params = {}) => binance.sign(endpoint, 'public', 'GET', params).url,
   }
-}
-
-/** Upbit says how many requests of a group it still accepts in this second. @see docs/exchanges.md#upbit-rest */
-function pauseMsOf(remainingReq: string | null): Milliseconds | undefined {
-  return /\bsec=0\b/.test(remainingReq ?? '') ? 1_000 : undefined
 }

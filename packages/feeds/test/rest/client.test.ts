@@ -1,13 +1,12 @@
 import { minuteOf } from '@kimchi/core'
-import { createManualClock } from '@kimchi/core/testing'
 import type { Simulator } from '@kimchi/simulator'
+import { eventually } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { matchCoins } from '../../src/catalogue/catalogue.ts'
-import { AT, createRest, serve, simulate } from '../harness.ts'
+import { createRest, simulate } from '../harness.ts'
 
 /** 2026-11-20T12:00Z as an epoch minute. */
 const NOON = Date.UTC(2026, 10, 20, 12) / 60_000
-const BTC = { exchange: 'upbit', market: 'KRW-BTC', last: NOON } as const
 
 async function open(t: Test) {
   let requests = 0
@@ -94,58 +93,13 @@ t.test('without a minute a page holds the newest candle, whatever our clock says
   }
 })
 
-// docs/faults.md, 102
-t.test('a ban holds for all who ask its exchange, and for no other', async t => {
-  for (const [status, retryAfter, seconds] of [
-    [418, '120.5', 300],
-    [418, '900', 900],
-    [429, '7', 7],
-  ] as const) {
-    const asked: (string | undefined)[] = []
-    const url = await serve(t, ({ url }, response) => {
-      asked.push(url)
-      response.writeHead(status, { 'Retry-After': retryAfter }).end('{}')
-    })
-    const clock = createManualClock(AT)
-    const rest = createRest(
-      { upbit: await serve(t, (_, response) => response.end('[]')), binance: url },
-      { clock },
-    )
-    const candles = { exchange: 'binance', market: 'BTCUSDT', count: 5 } as const
-    const callers: readonly (() => Promise<unknown>)[] = [
-      () => rest.fetchTradingPrices(),
-      () => rest.fetchCandles(candles),
-      () => rest.fetchListings(),
-      () => rest.get('binance', '/api/v3/ping', () => {}),
-    ]
-    for (const ask of callers)
-      await t.rejects(ask(), { name: 'HttpError', status, retryAfterMs: seconds * 1_000 }, retryAfter)
-    t.equal(asked.length, 1, `${status} ${retryAfter}`)
-    t.strictSame((await rest.fetchCandles({ ...BTC, count: 5 })).candles, [], 'Upbit answers')
-    await clock.advance(seconds * 1_000 - 2_000)
-    await t.rejects(rest.fetchCandles(candles), { message: /not asked again/, retryAfterMs: 2_000 })
-    await clock.advance(2_000)
-    await t.rejects(rest.fetchCandles(candles), { name: 'HttpError', status })
-    t.equal(asked.length, 2, 'and then it is asked')
-  }
-})
-
 t.test('a request ends with the signal of its client', async t => {
-  const { simulator } = await open(t)
+  const { simulator, asked } = await open(t)
   simulator.faults.set({ kind: 'refuse', exchange: 'upbit', status: 'hang', on: 'rest' })
   const stop = new AbortController()
   const aborted = restOf(simulator, stop.signal).fetchListings()
+  aborted.catch(() => {})
+  await eventually('the request', () => asked() === 1)
   stop.abort()
   await t.rejects(aborted, { code: 'KIMCHI_ERR_REST', message: /aborted/ })
-})
-
-t.test('a page says when Upbit accepts no further request in this second', async t => {
-  for (const [limits, pauseMs] of [
-    [0.1, 1_000],
-    [1, undefined],
-  ] as const) {
-    const simulator = await simulate(t, { speed: 1, limits })
-    const rest = restOf(simulator)
-    t.equal((await rest.fetchCandles({ ...BTC, count: 1 })).pauseMs, pauseMs)
-  }
 })

@@ -1,6 +1,6 @@
 import { type Coin, type Market, messageOf, percentOf, premiumE4, RATE_MARKET } from '@kimchi/core'
 import { isFields, type Listings, matchCoins } from '@kimchi/feeds'
-import type { ExchangeAccess } from '../exchange-access.ts'
+import { AT_ONCE, type ExchangeAccess } from '../exchange-access.ts'
 import { fail, ok, unknown, type Verdict } from '../finding.ts'
 import type { Streams, WatchedStream } from '../watched-stream.ts'
 
@@ -20,7 +20,7 @@ export interface Lists extends Listings {
 /** Fetches both lists and matches them. @throws KimchiError or HttpError when one cannot be had */
 export async function fetchLists({ rest, config, onProgress }: ExchangeAccess): Promise<Lists> {
   onProgress('fetching the lists')
-  const listings = await rest.fetchListings()
+  const listings = await rest.fetchListings(AT_ONCE)
   const { coins } = matchCoins({ ...listings, wanted: config.COINS })
   return { ...listings, coins: coins.filter(({ symbol }) => !config.DENY.includes(symbol)) }
 }
@@ -41,7 +41,7 @@ export async function checkLists(fetched: Promise<Lists>, { config }: ExchangeAc
 }
 
 /** Whether the matched pairs are one coin each, by their prices. */
-export function checkPairs({ coins, upbit, binance }: Streams, { rest }: ExchangeAccess): Verdict {
+export function checkPairs({ coins, upbit, binance }: Streams, { lastAnswers }: ExchangeAccess): Verdict {
   const [krw, usdt] = [lastPrices(upbit), lastPrices(binance)]
   const premiums = coins.flatMap(coin => {
     const [won, dollars, rate] = [krw.get(coin.upbit), usdt.get(coin.binance), krw.get(RATE_MARKET)]
@@ -50,7 +50,7 @@ export function checkPairs({ coins, upbit, binance }: Streams, { rest }: Exchang
   })
   const median = premiums.map(({ premium }) => premium).sort((a, b) => a - b)[premiums.length >> 1] ?? 0
   const far = premiums.filter(({ premium }) => Math.abs(premium - median) > FAR_POINTS)
-  const markets = [rest.lastAnswers.get('upbit-market-all')?.json].flat()
+  const markets = [lastAnswers.get('upbit-market-all')?.json].flat()
   const warned = new Set(markets.filter(isWarned).map(({ market }) => market))
   const suspect = far.filter(({ upbit }) => !warned.has(upbit))
   const told = far.map(({ name, upbit, binance, premium }) => {

@@ -1,6 +1,6 @@
 import { type Exchange, MAX_LAG_MS, messageOf, noNetworkIn, REFERENCE_MARKETS } from '@kimchi/core'
-import type { Bases } from '@kimchi/feeds'
-import type { ExchangeAccess } from '../exchange-access.ts'
+import type { Door } from '@kimchi/feeds'
+import { AT_ONCE, type ExchangeAccess } from '../exchange-access.ts'
 import { fail, ok, unknown, type Verdict, worstOf } from '../finding.ts'
 import { openStream, type Streams, type WatchedStream } from '../watched-stream.ts'
 
@@ -14,16 +14,17 @@ const SMALL_REQUEST = { upbit: '/v1/candles/minutes/1?market=KRW-BTC&count=1', b
  * @throws where that cannot be known, since this machine reaches nothing
  */
 export async function askBases(access: ExchangeAccess): Promise<Verdict> {
-  const { rest, streamBases, onProgress } = access
+  const { doors, onProgress } = access
   onProgress('asking the bases')
   const openLive = (exchange: Exchange) =>
     openStream(exchange, [REFERENCE_MARKETS[exchange]], `${exchange}-ws-probe`, access, 'live')
   const lists = (['upbit', 'binance'] as const).flatMap(exchange => {
     const variable = exchange.toUpperCase()
-    const small = rest.get(exchange, SMALL_REQUEST[exchange], () => {})
+    const door = doors[exchange]
+    const small = door.get(SMALL_REQUEST[exchange], () => {}, AT_ONCE)
     return [
-      reached(`${variable}_REST_URL`, rest.bases[exchange], small, access),
-      reached(`${variable}_WS_URL`, streamBases[exchange], openLive(exchange), access),
+      reached(`${variable}_REST_URL`, () => door.status().rest, small, access),
+      reached(`${variable}_WS_URL`, () => door.status().stream, openLive(exchange), access),
     ]
   })
   const verdicts = await Promise.all(lists)
@@ -34,7 +35,7 @@ export async function askBases(access: ExchangeAccess): Promise<Verdict> {
 
 async function reached(
   variable: string,
-  bases: Bases,
+  status: () => ReturnType<Door['status']>['rest'],
   asked: Promise<unknown>,
   { context: { clock, signal } }: ExchangeAccess,
 ): Promise<Verdict> {
@@ -43,13 +44,13 @@ async function reached(
     throw new Error(`no answer within ${REACHED_WITHIN_MS / 1_000} s`)
   })
   const verdict = await Promise.race([asked, late]).then(
-    () => ok(`${variable} ${bases.status().inUse} in ${clock.now() - startedAt} ms`),
+    () => ok(`${variable} ${status().inUse} in ${clock.now() - startedAt} ms`),
     thrown => {
       const advice = `Run the service elsewhere, or set ${variable} to a base that answers here.`
       return fail(`${variable}: ${messageOf(thrown)}`, advice)
     },
   )
-  const left = bases.status().left.map(({ base, reason }) => `${base} refused: ${reason}`)
+  const left = status().left.map(({ base, reason }) => `${base} refused: ${reason}`)
   return { ...verdict, seen: [verdict.seen, ...left].join(', ') }
 }
 
@@ -57,8 +58,8 @@ async function reached(
  * Whether Upbit counts our requests as it counts those of other programs. It allows one request in ten seconds that
  * has an `Origin` header, which a proxy on the way may add.
  */
-export function judgeThrottle({ rest }: ExchangeAccess): Verdict {
-  const counted = rest.lastAnswers.get('upbit-candles-minutes-1')?.headers.get('remaining-req')
+export function judgeThrottle({ lastAnswers }: ExchangeAccess): Verdict {
+  const counted = lastAnswers.get('upbit-candles-minutes-1')?.headers.get('remaining-req')
   if (!counted) return unknown('no Remaining-Req from Upbit')
   const seen = `Remaining-Req: ${counted}`
   if (/\bgroup=origin\b/.test(counted))

@@ -37,10 +37,10 @@ export interface Watch {
 
 /** The service's own line for two minutes: feeds, minute turns, snapshots. */
 export async function watchRows(coins: readonly Coin[], access: ExchangeAccess): Promise<Watch> {
-  const { config, context, rest, userAgent, onProgress } = access
+  const { context, doors, rest, onProgress } = access
   const { clock, signal } = context
   const latest = new LatestTicks()
-  const feeds = new ExchangeFeeds({ config, latest, rest, userAgent, onRefused: () => {} }, context)
+  const feeds = new ExchangeFeeds({ latest, doors, rest, onRefused: () => {} }, context)
   feeds.setCoins(coins)
   const from = clock.now() + WARM_UP_MS
   const snapshots: Snapshot[] = []

@@ -1,16 +1,18 @@
 import { KimchiError } from '@kimchi/core'
+import { createManualClock } from '@kimchi/core/testing'
 import { createMemoryLog, eventually, passUntil } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { Bases } from '../src/bases.ts'
-import { binanceProtocol } from '../src/binance.ts'
-import { httpErrorOf } from '../src/http-error.ts'
-import { AT, createRest, serve, simulate, watchFeed } from './harness.ts'
-import { miniTicker, refuseWith, scriptExchange } from './scripted-exchange.ts'
+import { binanceProtocol } from '../../src/binance.ts'
+import { type Want, Way } from '../../src/door/way.ts'
+import { httpErrorOf, Unreachable } from '../../src/http-error.ts'
+import { RestClient } from '../../src/rest/client.ts'
+import { AT, createRest, openDoors, serve, simulate, watchFeed } from '../harness.ts'
+import { miniTicker, refuseWith, scriptExchange } from '../scripted-exchange.ts'
 
 const REGION = refused(451)
 const NO_JSON = new KimchiError('KIMCHI_ERR_REST', 'HTTP 200, the response is no JSON')
-const TIMEOUT = new KimchiError('KIMCHI_ERR_REST', 'no answer within 10000 ms')
-const UNKNOWN_NAME = new KimchiError('KIMCHI_ERR_REST', 'getaddrinfo ENOTFOUND')
+const TIMEOUT = new Unreachable('KIMCHI_ERR_REST', 'no answer within 10000 ms')
+const UNKNOWN_NAME = new Unreachable('KIMCHI_ERR_REST', 'getaddrinfo ENOTFOUND')
 
 function refused(status: number) {
   return httpErrorOf('binance', 'GET /', status)
@@ -19,7 +21,9 @@ function refused(status: number) {
 function open(...list: readonly string[]) {
   const log = createMemoryLog()
   const stop = new AbortController()
-  return { log, stop, bases: new Bases('binance', 'rest', list, { log, signal: stop.signal }) }
+  const context = { log, signal: stop.signal, random: () => 0, clock: createManualClock(AT) }
+  const options = { exchange: 'binance', of: 'rest', bases: list, limits: [] } as const
+  return { log, stop, way: new Way(options, context) }
 }
 
 /** An HTTP server that keeps the headers of each request. */
@@ -33,36 +37,43 @@ async function serveStatus(t: Test, status: number, body = '{}') {
 }
 
 /** Asks bases of which each fails as the list says; one that is not in it answers with its name. */
-function ask(bases: Bases, failures: Readonly<Record<string, Error>>, asked: string[] = []) {
-  return bases.request(async base => {
+function ask(way: Way, failures: Readonly<Record<string, Error>>, asked: string[] = [], want?: Want) {
+  return way.request(async base => {
     asked.push(base)
     const failure = failures[base]
     if (failure !== undefined) throw failure
     return base
-  })
+  }, want)
 }
 
 // docs/faults.md, 70
 t.test('after any failure of its own the next base is used at once, and stays', async t => {
   for (const error of [REGION, refused(403), refused(503), refused(302), NO_JSON, TIMEOUT, UNKNOWN_NAME]) {
-    const { bases, log } = open('a', 'b')
-    t.equal(await ask(bases, { a: error }), 'b')
-    t.equal(await ask(bases, {}), 'b', 'a would work again, but b does')
+    const { way, log } = open('a', 'b')
+    t.equal(await ask(way, { a: error }), 'b')
+    t.equal(await ask(way, {}), 'b', 'a would work again, but b does')
     t.match(log.lines, [{ level: 'warn', fields: { base: 'b', left: { a: error.message } } }])
     t.equal(log.lines.length, 1, 'said once')
-    t.match(bases.status(), { inUse: 'b', index: 1, left: [{ base: 'a', reason: error.message }] })
-    t.equal(await ask(bases, { b: error }), 'a', 'round and round')
-    t.match(bases.status(), { inUse: 'a', index: 0, left: [{ base: 'b', reason: error.message }] })
+    t.match(way.status(), { inUse: 'b', index: 1, left: [{ base: 'a', reason: error.message }] })
+    t.equal(await ask(way, { b: error }), 'a', 'round and round')
+    t.match(way.status(), { inUse: 'a', index: 0, left: [{ base: 'b', reason: error.message }] })
   }
 })
 
 t.test('a refusal that another base would repeat moves nothing', async t => {
   for (const status of [429, 418, 400, 404]) {
-    const { bases } = open('a', 'b')
+    const { way } = open('a', 'b')
     const asked: string[] = []
-    await t.rejects(ask(bases, { a: refused(status) }, asked), { message: new RegExp(`HTTP ${status}`) })
+    const answer = way.request(
+      async base => {
+        asked.push(base)
+        throw refused(status)
+      },
+      { worthMs: 0 },
+    )
+    await t.rejects(answer, { message: new RegExp(`HTTP ${status}`) })
     t.strictSame(asked, ['a'])
-    t.equal(bases.inUse, 'a')
+    t.equal(way.status().inUse, 'a')
   }
 })
 
@@ -70,32 +81,33 @@ t.test('a refusal that another base would repeat moves nothing', async t => {
 t.test('a handshake that is answered with 400 or 404 has found no stream', async t => {
   for (const status of [400, 404]) {
     const error = httpErrorOf('binance', 'handshake', status)
-    t.equal(await ask(open('a', 'b').bases, { a: error }), 'b')
+    t.equal(await ask(open('a', 'b').way, { a: error }), 'b')
   }
 })
 
 t.test('a request asks each base once; only when all refuse the region that is the reason', async t => {
-  const { bases } = open('a', 'b', 'c')
+  const { way } = open('a', 'b', 'c')
   const asked: string[] = []
-  await t.rejects(ask(bases, { a: REGION, b: REGION, c: REGION }, asked), { message: /HTTP 451/ })
-  await t.rejects(ask(bases, { a: REGION, b: refused(503), c: REGION }, asked), { message: /HTTP 503/ })
-  await t.rejects(ask(bases, { a: refused(503), b: REGION, c: REGION }, asked), { message: /HTTP 503/ })
+  await t.rejects(ask(way, { a: REGION, b: refused(503), c: REGION }, asked), { message: /HTTP 503/ })
+  await t.rejects(ask(way, { a: refused(503), b: REGION, c: REGION }, asked), { message: /HTTP 503/ })
+  const all = ask(way, { a: REGION, b: REGION, c: REGION }, asked, { worthMs: 0 })
+  await t.rejects(all, { message: /HTTP 451/ })
   t.strictSame(asked.join(''), 'abcabcabc')
 })
 
 t.test('requests under way at the same base move on by one base together', async t => {
-  const { bases } = open('a', 'b', 'c')
-  t.strictSame(await Promise.all([1, 2, 3].map(() => ask(bases, { a: TIMEOUT }))), ['b', 'b', 'b'])
+  const { way } = open('a', 'b', 'c')
+  t.strictSame(await Promise.all([1, 2, 3].map(() => ask(way, { a: TIMEOUT }))), ['b', 'b', 'b'])
 })
 
 t.test('an aborted request moves nothing', async t => {
-  const { bases, stop } = open('a', 'b')
-  const aborted = bases.request(() => {
+  const { way, stop } = open('a', 'b')
+  const aborted = way.request(() => {
     stop.abort()
     return Promise.reject(TIMEOUT)
   })
   await t.rejects(aborted, TIMEOUT)
-  t.equal(bases.inUse, 'a')
+  t.equal(way.status().inUse, 'a')
 })
 
 for (const status of ['451 Unavailable', '302 Found', '200 OK']) {
@@ -158,10 +170,10 @@ t.test('a 400 or 404 in HTML is no answer of an exchange, one in JSON is', async
   for (const status of [400, 404]) {
     const page = await serveStatus(t, status, '<html>no such page</html>')
     const json = await serveStatus(t, status, '{"code":-1121,"msg":"Invalid symbol."}')
-    const rest = createRest({ upbit: [], binance: [page.url, json.url] })
-    const refused = rest.get('binance', '/x', answer => answer)
+    const { binance } = openDoors({ rest: { upbit: [], binance: [page.url, json.url] } })
+    const refused = binance.get('/x', answer => answer)
     await t.rejects(refused, { name: 'HttpError', message: new RegExp(`HTTP ${status}`) })
-    t.equal(rest.bases.binance.inUse, json.url)
+    t.equal(binance.status().rest.inUse, json.url)
   }
 })
 
@@ -169,17 +181,17 @@ t.test('a 400 or 404 in HTML is no answer of an exchange, one in JSON is', async
 t.test('lists, candles and prices are asked for at the base in use', async t => {
   const simulator = await simulate(t)
   const blocked = await serveStatus(t, 451)
-  const rest = createRest({
-    upbit: simulator.upbitRestUrl,
-    binance: [blocked.url, simulator.binanceRestUrl],
+  const doors = openDoors({
+    rest: { upbit: simulator.upbitRestUrl, binance: [blocked.url, simulator.binanceRestUrl] },
   })
+  const rest = new RestClient(doors)
   const { binance } = await rest.fetchListings()
   t.ok(binance.length > 10)
   const noon = Date.UTC(2026, 10, 20, 12) / 60_000
   await rest.fetchCandles({ exchange: 'binance', market: 'BTCUSDT', count: 2, last: noon })
   await rest.fetchTradingPrices()
   t.equal(blocked.headers.length, 1)
-  t.equal(rest.bases.binance.status().inUse, simulator.binanceRestUrl)
+  t.equal(doors.binance.status().rest.inUse, simulator.binanceRestUrl)
 })
 
 t.test('every request has our name, no Origin, and no header of a browser', async t => {

@@ -149,7 +149,7 @@ t.test('the edge', { skip: lacksNginx }, async t => {
   await t.test('a connection that pipelines is closed at the first refusal', async t => {
     const edge = await openEdge(t, { ...upstream, perSecond: 1 })
     const text = await raw(edge.port, `GET ${LIVE} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(400))
-    t.equal(text.match(/^HTTP\/1.1 429 /gm)?.length, 1)
+    t.equal(text.match(/HTTP\/1.1 429 /g)?.length, 1)
   })
 
   await t.test('the TLS variant speaks HTTP/2 and redirects plain HTTP', async t => {

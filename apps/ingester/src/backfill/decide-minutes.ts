@@ -9,7 +9,6 @@ import {
   type SettledReason,
   sampleOrGap,
 } from '@kimchi/core'
-import type { Want } from '@kimchi/feeds'
 import type { SettledMinute } from '@kimchi/store'
 import { CARRY_MINUTES, type CandleBlock } from './candle-block.ts'
 import type { CandleBlockCache } from './candle-block-cache.ts'
@@ -39,19 +38,19 @@ export interface CandleLegs {
 /**
  * Decides minutes from candles; they lie within one block of each market. While an exchange seems to be down,
  * fetches only the markets that always trade, not the coin's.
- * @param want how the requests for the coin's own candles wait
+ * @param isWanted asked when the coin's own candles would be fetched next; where not, it rejects with NoLongerWanted
  */
 export async function decideWindow(
   { coin, minutes }: CoinMinutes,
   blocks: CandleBlockCache,
-  want?: Want,
+  isWanted?: () => Promise<boolean>,
 ): Promise<Decided> {
   const limit = await fetchLimit(blocks)
   const open = minutes.filter(minute => minute > limit)
   const decidable = minutes.filter(minute => minute <= limit)
   const last = decidable.at(-1)
   if (last === undefined) return { samples: [], settled: [], open }
-  const [shared, own] = await Promise.all([fetchShared(last, blocks), fetchOwn(coin, last, blocks, want)])
+  const [shared, own] = await Promise.all([fetchShared(last, blocks), fetchOwn(coin, last, blocks, isWanted)])
   const legs = { ...shared, ...own }
   const samples: Sample[] = []
   const settled: SettledMinute[] = []
@@ -91,10 +90,27 @@ export function candleSampleOrGap(
   })
 }
 
-/** One after the other: until Upbit's turn, which comes later, another ingester may have decided the minutes. */
-async function fetchOwn(coin: Coin, minute: EpochMinute, blocks: CandleBlockCache, want?: Want) {
-  const upbit = await blocks.blockOf('upbit', coin.upbit, minute, want)
-  return { upbit, binance: await blocks.blockOf('binance', coin.binance, minute, want) }
+/**
+ * The coin's own candles. Binance's begin at Upbit's turn, which comes later: until then another ingester may have
+ * decided the minutes.
+ */
+async function fetchOwn(
+  coin: Coin,
+  minute: EpochMinute,
+  blocks: CandleBlockCache,
+  isWanted = async () => true,
+) {
+  const fetchBinance = () => blocks.blockOf('binance', coin.binance, minute)
+  let begun: Promise<CandleBlock> | undefined
+  const upbit = await blocks.blockOf('upbit', coin.upbit, minute, {
+    isWanted: async () => {
+      const is = await isWanted()
+      if (is) begun = fetchBinance()
+      begun?.catch(() => {})
+      return is
+    },
+  })
+  return { upbit, binance: await (begun ?? fetchBinance()) }
 }
 
 /** The candles that every coin needs. */

@@ -160,7 +160,7 @@ export class Backfill {
   async #decide(window: CoinMinutes): Promise<Decided | undefined> {
     const { clock, signal, log } = this.#context
     try {
-      return await decideWindow(window, this.#blocks, { isWanted: () => this.#openMinutes.isOpen(window) })
+      return await decideWindow(window, this.#blocks, () => this.#openMinutes.isOpen(window))
     } catch (thrown) {
       if (signal.aborted) return undefined
       if (thrown instanceof NoLongerWanted) {

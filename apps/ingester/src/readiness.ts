@@ -20,9 +20,10 @@ export function notReadyReasons(status: IngesterStatus): Reason[] {
   const because = [problem ?? [], held].flat().join('; ')
   if (coins === undefined) add('no-listings', `listings not loaded yet${because && `: ${because}`}`)
   for (const feed of status.feeds.feeds) {
-    const { exchange, state, lastDataAt, statusAt } = feed
+    const { exchange, state, base, lastDataAt, statusAt } = feed
     if (state !== 'up') {
-      add(`${exchange}-data`, `${exchange}: no data (${state})${errorSince(feed, lastDataAt)}`)
+      const until = base.held && ` until ${new Date(base.held.until).toISOString()}`
+      add(`${exchange}-data`, `${exchange}: no data (${state}${until ?? ''})${errorSince(feed, lastDataAt)}`)
     } else if (at - statusAt > MAX_STATUS_AGE_MS) {
       const age = `${Math.floor((at - statusAt) / MINUTE_MS)} minutes`
       const waits = held.filter(text => text.startsWith(`${exchange} `)).map(text => `; ${text}`)

@@ -253,17 +253,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   },
   delisting: {
     minutes: [5, 120],
-    begin: ({ exchanges }, pick) => {
-      const exchange = pick.exchange()
-      const code = pick.halting(exchange)
-      // It no longer trades either.
-      const resume = exchanges.simulator.faults.set({ kind: 'halt', exchange, market: code })
-      const relist = exchanges.simulator.delist(code)
-      return () => {
-        relist()
-        resume()
-      }
-    },
+    begin: ({ exchanges }, pick) => exchanges.simulator.delist(pick.halting(pick.exchange())),
   },
   latency: {
     minutes: [1, 60],

@@ -36,10 +36,17 @@ export function createSimulator(options: SimulatorOptions = {}) {
     pump: sockets.pump,
     /** Adds a coin's listings while running, or changes them. */
     list: listings.add,
-    /** Takes a market from listings and streams; the returned function brings it back. */
+    /**
+     * Takes a market from the lists: it trades no more, and the frames of what it has traded still come. The returned
+     * function brings it back.
+     */
     delist(market: string): () => void {
-      sockets.pump()
-      return listings.delist(market)
+      const trade = faults.set({ kind: 'outage', exchange: 'both', market })
+      const list = listings.delist(market)
+      return () => {
+        list()
+        trade()
+      }
     },
   }
 }

@@ -65,7 +65,6 @@ export function createUpbitStream(exchanges: SimulatedExchanges): ExchangeStream
       }
     },
     due(market, from, to) {
-      if (!listings.get('upbit', market)) return []
       return publishedTrades(exchanges, market, from, to).map(({ trade, publishedAt: at }) => ({
         at,
         market,

@@ -32,6 +32,25 @@ t.test(
   },
 )
 
+t.test('lag: what a market had traded when it was delisted still comes', async t => {
+  const { simulator, clock, run } = await startManual(t, { limits: false, speed: 10 })
+  const client = await connect(t, simulator.upbitWsUrl)
+  client.send(tickersOf('KRW-BTC'))
+  await client.next()
+  simulator.faults.set({ kind: 'lag', exchange: 'upbit', maxMs: 1_550 })
+  run(5_000, 100)
+  const delistedAt = clock.now()
+  const relist = simulator.delist('KRW-BTC')
+  run(60_000, 100)
+  await client.settled()
+  const newest = Math.max(...parsed(client.frames).map(({ trade_timestamp }) => trade_timestamp))
+  t.equal(simulator.prices.lastTrade('upbit', 'KRW-BTC', clock.now())?.at, newest)
+  t.ok(parsed(client.frames).some(({ timestamp }) => timestamp > delistedAt))
+  relist()
+  run(5_000, 100)
+  t.ok((simulator.prices.lastTrade('upbit', 'KRW-BTC', clock.now())?.at ?? 0) > delistedAt + 60_000)
+})
+
 t.test('the simulator itself says what the last frame before an instant is', async t => {
   const { simulator, clock, upbit, binance, fresh } = await bothClients(t)
   await fresh(upbit, 30_000)

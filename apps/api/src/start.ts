@@ -80,23 +80,18 @@ export async function startApi(
   }
 }
 
-/**
- * Keeps the documents up to date: reads each minute when it is written, and everything when the connection
- * for commands or the one for messages is back.
- */
+/** Keeps the documents up to date: reads each minute when it is written, and everything after a reconnect. */
 export function followRedis(
   redis: RedisConnection,
   reader: SampleReader,
   documents: Documents,
   log: Log,
 ): void {
-  const onChange = (problem: Problem) => {
-    // Both connect at the same time: whichever is ready last has everything read.
-    if (!problem && !redis.problem()) void documents.onReconnect()
-  }
-  reader.subscribeMinutes(minute => documents.onMinute(minute), onChange)
+  reader.followMinutes(
+    minute => documents.onMinute(minute),
+    () => void documents.onReconnect(),
+  )
   redis.onChange(problem => {
-    onChange(problem)
     if (problem) log.warn({ reason: problem }, 'Redis is away, the last good documents are served')
     else log.info({}, 'Redis answers')
   })

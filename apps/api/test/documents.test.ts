@@ -153,6 +153,16 @@ t.test('a history that could not be read is read again when Redis is back', asyn
   t.ok(documents.history('BTC', 365), 'also when the read that failed had begun before')
 })
 
+// docs/architecture.md#api
+t.test('closed days are read again when Redis is back, though no revision tells of a change', async t => {
+  const { documents, reader } = await openTestApp(t)
+  reader.days.set('BTC', daysBefore('2026-11-20', 2))
+  await documents.load('BTC')
+  reader.days.set('BTC', daysBefore('2026-11-20', 7))
+  await documents.onReconnect()
+  await eventually('the days', () => read(documents.history('BTC', 365)).count === 8)
+})
+
 // docs/faults.md, 116
 t.test('when all coins are halted, an old replica and a new one give the same empty list', async t => {
   const allHalted = boardOf(MINUTE + 1, ['BTC'], { rows: [], newestMinute: MINUTE })

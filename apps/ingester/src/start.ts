@@ -128,13 +128,8 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     if (problem === undefined) backfill.noteReconnect()
   })
   const onMinute = (report: MinuteReport) => {
-    const {
-      turn: { minute },
-      gaps,
-    } = report
     heldBack.noteMinute(report, quarantine.status().quarantined)
-    const isClockWrong = gaps.some(({ reason }) => reason === 'clock-skew')
-    backfill.noteMinute({ minute, isClockWrong })
+    backfill.noteMinute(report)
     announce().catch(fail)
   }
   const minutes = new MinuteLoop({ latest, quarantine, queue, onMinute }, context)
@@ -179,10 +174,9 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     close: async () => {
       ending.abort()
       await Promise.allSettled([feeds.close(), ...running])
-      if (!(await queue.flush(FLUSH_WITHIN_MS))) {
+      if (!(await queue.close(FLUSH_WITHIN_MS))) {
         log.error({ minutes: queue.status().waiting }, 'ended with minutes that were not written')
       }
-      queue.close()
       await redis.close()
       await ops.close()
     },

@@ -120,9 +120,11 @@ export class MinuteQueue {
     return this.#waiting.length === 0
   }
 
-  /** Stops writing; what is left is lost. Call {@link flush} first. */
-  close(): void {
+  /** Writes what waits, for `limitMs` at most, and then nothing more; resolves with false when something was lost. */
+  async close(limitMs: Milliseconds): Promise<boolean> {
+    const isWritten = await this.flush(limitMs)
     this.#over.abort()
+    return isWritten
   }
 
   /**

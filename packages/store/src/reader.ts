@@ -119,11 +119,16 @@ export class SampleReader {
   }
 
   /**
-   * Calls `onMinute` for each written minute, after a reconnect too, and `onChange` when it listens or no longer
-   * does, until the connection is closed.
+   * Calls `onMinute` for each written minute, and `onConnected` when the connection for messages or the one for
+   * commands is there (again) and both are, until the connection is closed: messages were missed, and what was read
+   * may be of another primary.
    */
-  subscribeMinutes(onMinute: (minute: EpochMinute) => void, onChange: (problem: Problem) => void): void {
+  followMinutes(onMinute: (minute: EpochMinute) => void, onConnected: () => void): void {
+    const onChange = (problem: Problem) => {
+      if (!problem && !this.#redis.problem()) onConnected()
+    }
     this.#redis.subscribe(MINUTE_CHANNEL, message => onMinute(Number(message)), onChange)
+    this.#redis.onChange(onChange)
   }
 
   #read(name: LibraryFunction, ...args: readonly RedisArgument[]): Promise<unknown> {

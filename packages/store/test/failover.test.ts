@@ -16,7 +16,7 @@ async function openWay(t: Test, group: RedisGroup) {
   const writer = writerOn(redis, { log })
   const onFatal = (error: Error) => void t.fail(error.message)
   const queue = new MinuteQueue({ writer, clock: systemClock, random: () => 0.5, log, onFatal })
-  t.teardown(() => queue.close())
+  t.teardown(() => queue.close(0))
   redis.onChange(problem => problem ?? queue.sendAgain('Redis is connected again'))
   await writer.track([BTC])
   const { today } = await todayMinutes(redis)

@@ -7,7 +7,7 @@ import {
   type TestRedisOptions,
 } from '@kimchi/testkit'
 import { SampleReader } from '../src/reader.ts'
-import { openRedis, type Problem, type RedisConnection } from '../src/redis/connect.ts'
+import { openRedis, type RedisConnection } from '../src/redis/connect.ts'
 import { type BoardRow, formatLiveRow } from '../src/rows.ts'
 import { SampleWriter, type WriterOptions } from '../src/writer.ts'
 
@@ -79,10 +79,7 @@ export async function openStore(t: T, { prices = 'live', ...options }: StoreOpti
 /** The minutes that a reader hears from now on. */
 export async function listenTo(reader: SampleReader): Promise<readonly number[]> {
   const heard: number[] = []
-  await new Promise<void>(resolve => {
-    const onChange = (problem: Problem) => problem ?? resolve()
-    reader.subscribeMinutes(minute => heard.push(minute), onChange)
-  })
+  await new Promise<void>(resolve => reader.followMinutes(minute => heard.push(minute), resolve))
   return heard
 }
 

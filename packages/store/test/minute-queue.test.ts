@@ -218,7 +218,7 @@ t.test('retries are spread by the given randomness, and a trouble is logged once
   t.strictSame(messages, [...once, ...once], 'however often it is met')
 })
 
-t.test('a flush tries within its limit, gives up, and a closed queue writes nothing more', async t => {
+t.test('a closing queue writes what waits, for as long as its limit, and nothing more', async t => {
   let attempts = 0
   const { queue, clock, until } = openQueue({
     write: async () => {
@@ -230,17 +230,23 @@ t.test('a flush tries within its limit, gives up, and a closed queue writes noth
   await until('it has tried for a while', () => attempts === 6)
   const before = clock.now()
   let isWritten: boolean | undefined
-  void queue.flush(2_000).then(answer => {
+  void queue.close(2_000).then(answer => {
     isWritten = answer
   })
   await until('it gives up', () => isWritten !== undefined)
   t.equal(isWritten, false)
   t.ok(clock.now() - before < 2_500)
   t.ok(attempts >= 8, 'what Redis takes again meanwhile is written')
-  queue.close()
   queue.enqueue({ minute: 2, samples: [] })
   t.equal(queue.status().waiting, 1)
   t.equal(queue.status().totals.dropped, 1)
+})
+
+t.test('a queue that closes in time has written all', async t => {
+  const { queue, sent } = openWatched()
+  for (const minute of [1, 2, 3]) queue.enqueue({ minute, samples: [] })
+  t.equal(await queue.close(2_000), true)
+  t.strictSame(sent, [1, 2, 3])
 })
 
 /** A queue, and what its writer was given. */

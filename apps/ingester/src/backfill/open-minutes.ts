@@ -42,13 +42,6 @@ export interface CoinTrouble {
   readonly waitsUntil: Milliseconds
 }
 
-/** A minute that the minute loop has finished: each coin has a sample or a gap. */
-export interface FinishedMinute {
-  readonly minute: EpochMinute
-  /** Whether the exchanges' frames show that our clock is wrong. @default false */
-  readonly isClockWrong?: boolean
-}
-
 /** One coin and its open minutes. Its instants are of the clock's elapsed time. */
 interface OpenCoin {
   readonly coin: Coin
@@ -71,7 +64,7 @@ export class OpenMinutes {
   readonly #context: Context
   #coins: ReadonlyMap<string, OpenCoin> = new Map()
   /** The last one reported. At first the minute of the start, since no feed of this process has sampled it. */
-  #finished: FinishedMinute
+  #finished: EpochMinute
 
   /** @param days whole UTC days before today that are filled */
   constructor(reader: Pick<SampleReader, 'readOpenMinutes'>, days: number, context: Context) {
@@ -79,7 +72,7 @@ export class OpenMinutes {
     this.#days = days
     this.#clock = context.clock
     this.#context = context
-    this.#finished = { minute: minuteOf(context.clock.now()) }
+    this.#finished = minuteOf(context.clock.now())
   }
 
   /** Known open minutes, counted per coin and minute. */
@@ -92,10 +85,10 @@ export class OpenMinutes {
     return [...this.#coins.values()].flatMap(({ trouble }) => trouble ?? [])
   }
 
-  /** Lets the minute's gaps be read as soon as their candles are complete. */
-  noteMinute(finished: FinishedMinute): void {
-    this.#finished = finished
-    const completeInMs = minuteStart(finished.minute) + CANDLE_GRACE_MS - this.#clock.now()
+  /** Lets the gaps of a finished minute be read as soon as their candles are complete. */
+  noteMinute(minute: EpochMinute): void {
+    this.#finished = minute
+    const completeInMs = minuteStart(minute) + CANDLE_GRACE_MS - this.#clock.now()
     const readableAt = this.#clock.elapsed() + completeInMs
     for (const coin of this.#coins.values()) coin.readAt = Math.min(coin.readAt, readableAt)
   }
@@ -180,7 +173,7 @@ export class OpenMinutes {
   /** Where backfill's minutes end: the feeds may still sample this minute and later ones. */
   get #end(): EpochMinute {
     const now = this.#clock.now()
-    const finished = Math.max(this.#finished.minute, minuteOf(now - LEFT_TO_FEEDS_MS))
+    const finished = Math.max(this.#finished, minuteOf(now - LEFT_TO_FEEDS_MS))
     return Math.min(minuteOf(now - CANDLE_GRACE_MS), finished) + 1
   }
 

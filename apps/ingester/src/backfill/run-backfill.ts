@@ -1,6 +1,7 @@
 import {
   type Coin,
   type Context,
+  type Gap,
   HOUR_MS,
   isWorthALine,
   type Milliseconds,
@@ -10,10 +11,11 @@ import {
 import { NoLongerWanted, type RestClient, Retry } from '@kimchi/feeds'
 import { isRetryable, type SampleReader, type SampleWriter } from '@kimchi/store'
 import { pairOf, type Quarantine } from '../coins/quarantine.ts'
+import type { MinuteReport } from '../minute/minute-loop.ts'
 import { CandleBlockCache } from './candle-block-cache.ts'
 import { type CoinMinutes, type Decided, decideWindow, fetchLimit } from './decide-minutes.ts'
 import { type Drift, measureDrift } from './measure-drift.ts'
-import { type FinishedMinute, OpenMinutes } from './open-minutes.ts'
+import { OpenMinutes } from './open-minutes.ts'
 
 /**
  * Coins that are decided at once. Enough to keep both exchanges busy, few enough that shared requests (BTC, the
@@ -34,6 +36,12 @@ export interface BackfillOptions {
   readonly writer: Pick<SampleWriter, 'write'>
   /** Called with samples that Redis has now. */
   readonly onStored?: (samples: readonly Sample[]) => void
+}
+
+/** What the minute loop reports of a minute. */
+export interface FinishedMinute {
+  readonly turn: Pick<MinuteReport['turn'], 'minute'>
+  readonly gaps: readonly Pick<Gap, 'reason'>[]
 }
 
 /** Counters run since the start. */
@@ -86,9 +94,9 @@ export class Backfill {
   }
 
   /** Hears which minute the minute loop has finished, so that its gaps are filled at once. */
-  noteMinute(finished: FinishedMinute): void {
-    this.#isClockWrong = finished.isClockWrong ?? false
-    this.#openMinutes.noteMinute(finished)
+  noteMinute({ turn, gaps }: FinishedMinute): void {
+    this.#isClockWrong = gaps.some(({ reason }) => reason === 'clock-skew')
+    this.#openMinutes.noteMinute(turn.minute)
   }
 
   /** Hears that Redis is connected again, so that what a primary has lost is filled at once. */

@@ -328,6 +328,15 @@ t.test('a day that was marked as imported and whose row is lost is asked for aga
   t.ok(requests.length <= freshSince(endedAt), 'with its row it is not')
 })
 
+t.test('a day that an import has left partial, without a mark, is completed by the next one', async t => {
+  const { run, samplesOf, raw } = await openImport(t)
+  await run([BTC], 3)
+  const row = JSON.parse(String(await raw.hget('{kp}:daily:BTC', day(3).date)))
+  await raw.hset('{kp}:daily:BTC', day(3).date, JSON.stringify({ ...row, samples: 700 }))
+  t.strictSame(await run([BTC], 3), [])
+  t.equal((await samplesOf('BTC')).get(day(3).date), 1_440)
+})
+
 t.test('a day with implausible minutes is asked for again once ALLOW names the coin', async t => {
   const { run, raw, samplesOf } = await openImport(t)
   await raw.sadd('{kp}:imported:BTC', `${day(3).date} empty implausible`)

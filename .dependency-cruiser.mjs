@@ -15,7 +15,7 @@ const SCAFFOLDING = ['local-redis', 'simulator', 'testkit']
 const THIRD_PARTIES = {
   '@fastify/[^/]+': ['^apps/api/src/http/'],
   ccxt: ['^packages/feeds/src/rest/'],
-  'cli-progress': ['^apps/ingester/src/backfill/import-command\\.ts$'],
+  'cli-progress': ['^apps/ingester/src/backfill/import-cli\\.ts$'],
   fastify: ['^apps/api/src/http/'],
   httpxy: ['^apps/local/src/page-server\\.ts$'],
   ioredis: ['^packages/store/src/redis/', '^packages/testkit/src/redis\\.ts$'],

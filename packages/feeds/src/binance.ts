@@ -7,7 +7,7 @@ import {
   parseFrame,
   shown,
   unreadable,
-} from './feed/frame.ts'
+} from './feed/parse-frame.ts'
 import { type Decoded, type Decoder, IGNORED, type Protocol } from './feed/protocol.ts'
 
 /** A subscribe message names at most this many streams; clients in the field split above 350. */

@@ -6,7 +6,7 @@ export { createDoors, DEFAULT_BASES, type Door, type DoorOptions, type Doors } f
 export { NoLongerWanted, type Want } from './door/way.ts'
 export { type Connection, openConnection } from './feed/connection.ts'
 export { type Feed, type FeedStatus, openFeed } from './feed/feed.ts'
-export { isFields } from './feed/frame.ts'
+export { isFields } from './feed/parse-frame.ts'
 export type { Decoded, Protocol } from './feed/protocol.ts'
 export { subscribedMarkets } from './feed/subscribed-markets.ts'
 export { type HttpAnswer, userAgentOf } from './http.ts'

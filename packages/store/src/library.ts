@@ -3,7 +3,7 @@ import { META_KEY } from './keys.ts'
 import type { RedisConnection } from './redis/connect.ts'
 
 /** Source of the function library; read from `src` whether this runs from `src` or from `dist`. */
-const LIBRARY_SOURCE = ['kimchi.lua', 'write.lua', 'mend.lua', 'read.lua', 'people.lua']
+const LIBRARY_SOURCE = ['kimchi.lua', 'write.lua', 'mend.lua', 'read.lua', 'print.lua']
   .map(file => readFileSync(new URL(`../src/lua/${file}`, import.meta.url), 'utf8'))
   .join('\n')
 

@@ -1,6 +1,6 @@
 import { systemClock, waitForFarAddresses } from '@kimchi/runtime'
 import packageJson from '../../package.json' with { type: 'json' }
-import { runImport } from './import-command.ts'
+import { runImport } from './import-cli.ts'
 
 waitForFarAddresses()
 const stopping = new AbortController()

@@ -1,5 +1,5 @@
 import { KimchiError } from '@kimchi/core'
-import { type Fields, isFields, shown } from '../feed/frame.ts'
+import { type Fields, isFields, shown } from '../feed/parse-frame.ts'
 
 /** A list is broken when it keeps a smaller share than this of the markets that the last one had. */
 const LEAST_SHARE = 0.75

@@ -10,7 +10,7 @@ import {
   parseTimestamp,
 } from '@kimchi/core'
 import { priceOf } from '../binance.ts'
-import { isFields } from '../feed/frame.ts'
+import { isFields } from '../feed/parse-frame.ts'
 
 /** One 1-minute candle, compact because many are kept. As a sample, it is named by the minute at which it ends. */
 export type MinuteCandle = readonly [minute: EpochMinute, close: number, volume: number]

@@ -1,6 +1,6 @@
 import { KimchiError, type Market, REFERENCE_MARKETS } from '@kimchi/core'
 import { priceOf } from '../binance.ts'
-import { isFields, shown } from '../feed/frame.ts'
+import { isFields, shown } from '../feed/parse-frame.ts'
 import type { TradingPrices } from '../feed/trading-status.ts'
 
 /**

@@ -1,6 +1,6 @@
 #!lua name=kimchi
 -- What Redis itself does with samples, as functions: one call is one atomic step. Redis loads write.lua, mend.lua,
--- read.lua and people.lua as the rest of this file. Keys and rules: docs/architecture.md#data-in-redis.
+-- read.lua and print.lua as the rest of this file. Keys and rules: docs/architecture.md#data-in-redis.
 --
 -- Integers only: Lua numbers are doubles and cjson prints 14 digits. Premiums are integers of 1/10,000
 -- percent, printed with %d and read back by pattern; prices pass through as the opaque members they came in.

@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { KimchiError, type Milliseconds } from '@kimchi/core'
 import { Cluster, type Redis } from 'ioredis'
-import { type ConnectOptions, createClient, reconnectDelay } from './client.ts'
+import { type ConnectOptions, createClient, reconnectDelay } from './ioredis-client.ts'
 import { problemError, reasonOf, toRedisError } from './redis-error.ts'
 import { parseRedisUrl, type RedisTarget, URL_FORMS } from './redis-url.ts'
 

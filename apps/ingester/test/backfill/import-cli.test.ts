@@ -5,7 +5,7 @@ import { startSimulator } from '@kimchi/simulator'
 import { openRedis, SampleWriter } from '@kimchi/store'
 import { eventually, startProgram, startRedis } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { runImport } from '../../src/backfill/import-command.ts'
+import { runImport } from '../../src/backfill/import-cli.ts'
 import { BTC, ETH, FEW_TRADES, silent } from '../support/backfill-bench.ts'
 
 /** The built program, as `npm run backfill` starts it. */

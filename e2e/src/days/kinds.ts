@@ -1,5 +1,5 @@
 import { type EpochMs, formatTimestamp, MINUTE_MS, type Milliseconds } from '@kimchi/core'
-import { type RawRedis, readSamples } from '@kimchi/testkit'
+import { beginWildQuarter, type RawRedis, readSamples, WILD_MINUTES } from '@kimchi/testkit'
 import type { Alteration, openExchanges, Weather } from './exchanges.ts'
 import type { Oracle } from './oracle.ts'
 import type { DayRedis } from './redis.ts'
@@ -175,9 +175,16 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     const factor = pick.of(Number.NaN, 0, -1, 1_000, 0.001)
     return { kind: 'price', exchange, market: market(exchange, pick.coin()), factor }
   }),
+  // A tenth of the rate would be plausible beside a coin at +130 %: nothing tells it from the truth.
   'wrong rate': simulated([0.02, 10], pick => {
-    return { kind: 'price', exchange: 'upbit', market: 'KRW-USDT', factor: pick.of(Number.NaN, 10, 0.1) }
+    return { kind: 'price', exchange: 'upbit', market: 'KRW-USDT', factor: pick.of(Number.NaN, 100, 0.01) }
   }),
+  // True prices: each minute is live.
+  'wild quarter': {
+    minutes: [WILD_MINUTES, WILD_MINUTES + 1],
+    sparesLive: true,
+    begin: ({ exchanges, world }) => void beginWildQuarter(exchanges.simulator, world.now),
+  },
   garbage: simulated([0.02, 3], pick => {
     const shape = pick.of('truncated', 'utf8', 'nested', 'noise')
     return { kind: 'garbage', exchange: pick.exchange(), shape, frames: pick.between(1, 200) }

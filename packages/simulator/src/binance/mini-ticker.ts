@@ -29,7 +29,7 @@ export function createMiniTickers(exchanges: SimulatedExchanges): ExchangeStream
   const dataOf = (listing: Listing, { at, price }: LastFrame): object => {
     const { market } = listing
     const target = { exchange: 'binance', market, at } as const
-    const c = decimal(price * (exchanges.faults.use('price', target)?.fault.factor ?? 1))
+    const c = decimal(exchanges.faults.priceIn(price, target))
     const [o, v] = [decimal(price), decimal(rollingVolume(listing, at))]
     const ticker = { e: '24hrMiniTicker', E: at, s: market, c, o, h: o, l: o, v, q: v }
     return exchanges.faults.alter(ticker, target)

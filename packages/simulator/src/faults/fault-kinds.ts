@@ -32,8 +32,8 @@ interface Kinds {
   'half-open': object
   /** The frame is replaced by bytes that are no frame. */
   garbage: OfMarket & { readonly shape: 'truncated' | 'utf8' | 'nested' | 'noise' }
-  /** The price in frames is multiplied. */
-  price: OfMarket & { readonly factor: number }
+  /** The price in frames is multiplied or, where it `isTrue`, that of the trades of which frames and candles are made. */
+  price: OfMarket & { readonly factor: number | ((at: EpochMs) => number); readonly isTrue?: boolean }
   /** Fields of frames are others; one that is undefined is missing. */
   fields: OfMarket & { readonly alter: (frame: Readonly<Record<string, unknown>>) => object }
   /** Connections are cut without a close frame: those that are open; with `forMs` new ones too. */

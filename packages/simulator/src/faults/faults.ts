@@ -22,6 +22,7 @@ export interface FaultTarget {
 
 /** Kinds that act on what happened at a time, not on frames: when such a fault is over it stays in the past. */
 const TIMED: readonly FaultKind[] = ['halt', 'outage', 'lag']
+const isTimed = (fault: Fault) => TIMED.includes(fault.kind) || (fault.kind === 'price' && fault.isTrue)
 
 /** The faults that are set, and the pauses and lags that were. */
 export class Faults {
@@ -42,10 +43,7 @@ export class Faults {
     const { forMs = Number.POSITIVE_INFINITY } = fault
     const { from = now, to = Number.POSITIVE_INFINITY } = fault as { from?: EpochMs; to?: EpochMs }
     const active = { fault, from, to: Math.min(to, from + forMs), met: 0, altered: 0 }
-    this.#known = [
-      ...this.#known.filter(each => TIMED.includes(each.fault.kind) || this.#isSet(each)),
-      active,
-    ]
+    this.#known = [...this.#known.filter(each => isTimed(each.fault) || this.#isSet(each)), active]
     this.#settle()
     if (fault.kind === 'shutdown' || (fault.kind === 'drop' && fault.forMs === undefined)) end(active)
     return () => this.#clear(each => each === active)
@@ -97,6 +95,18 @@ export class Faults {
     return altered ? { ...frame, ...altered } : frame
   }
 
+  /** What frames say of a price. */
+  priceIn(price: number, target: FaultTarget): number {
+    const active = this.use('price', target, ({ fault }) => !fault.isTrue)
+    return active ? price * factorAt(active, target.at) : price
+  }
+
+  /** What multiplies the prices of a market's trades, at any time. */
+  movesOf(exchange: Exchange, market: string): (at: EpochMs) => number {
+    const moves = this.#of(exchange, market, 'price').filter(({ fault }) => fault.isTrue)
+    return at => moves.reduce((product, move) => (acts(move, at) ? product * factorAt(move, at) : product), 1)
+  }
+
   /** The halts and outages of a market, past and future ones too. */
   pausesOf(exchange: Exchange, market: string): readonly ActiveFault<FaultOf<'halt' | 'outage'>>[] {
     return this.#of(exchange, market, 'halt', 'outage')
@@ -127,6 +137,10 @@ export class Faults {
 
 export function acts({ from, to }: ActiveFault, at: EpochMs): boolean {
   return from <= at && at < to
+}
+
+function factorAt({ fault: { factor } }: ActiveFault<FaultOf<'price'>>, at: EpochMs): number {
+  return typeof factor === 'number' ? factor : factor(at)
 }
 
 /** Ends a fault at once, for frames too that were due before and are sent only now. */

@@ -31,29 +31,29 @@ export function createTape(seed: string, listing: Listing, walks: PriceWalks) {
     const roll = fraction(key, slot) / FILLED
     return roll < 1 ? slot * slotMs + Math.floor(roll * slotMs) : undefined
   }
-  const tradeAt = (slot: number, at: EpochMs): Trade => {
+  const tradeAt = (slot: number, at: EpochMs, factorAt: Walk): Trade => {
     // A trade's price lies a little above or below the middle.
-    const price = middle(at) * (1 + (fraction(key ^ 0x2545f491, slot) - 0.5) * 0.0003)
+    const price = factorAt(at) * middle(at) * (1 + (fraction(key ^ 0x2545f491, slot) - 0.5) * 0.0003)
     const roll = fraction(key ^ 0x1b873593, slot)
     const volume = smallest * (1 + 40 * roll * roll * roll)
     return { at, price: roundToStep(price, stepOf(price)), volume: roundToStep(volume, 1e-8) }
   }
-  const between = (from: EpochMs, to: EpochMs): Trade[] => {
+  const between = (from: EpochMs, to: EpochMs, factorAt: Walk): Trade[] => {
     const trades: Trade[] = []
     for (let slot = Math.floor(from / slotMs); slot * slotMs < to; slot++) {
       const at = timeIn(slot)
-      if (at !== undefined && at >= from && at < to) trades.push(tradeAt(slot, at))
+      if (at !== undefined && at >= from && at < to) trades.push(tradeAt(slot, at, factorAt))
     }
     return trades
   }
   return {
-    /** Trades with from ≤ at < to, in time order. */
+    /** Trades with from ≤ at < to, in time order. @param factorAt what multiplies their prices */
     between,
     /** The newest trade with at < before. */
-    lastBefore(before: EpochMs): Trade | undefined {
+    lastBefore(before: EpochMs, factorAt: Walk): Trade | undefined {
       for (let slot = Math.floor(before / slotMs); slot >= 0; slot--) {
         const at = timeIn(slot)
-        if (at !== undefined && at < before) return tradeAt(slot, at)
+        if (at !== undefined && at < before) return tradeAt(slot, at, factorAt)
       }
       return undefined
     },

@@ -26,7 +26,7 @@ export function createSimulator(options: SimulatorOptions = {}) {
     faults,
     /**
      * The newest frame that the exchange makes with an event time before an instant, received by anyone or not:
-     * Upbit's last trade, Binance's last miniTicker by `E`. Price faults are left out.
+     * Upbit's last trade, Binance's last miniTicker by `E`. Faults of frames are left out.
      */
     lastFrame(exchange: Exchange, market: string, before: EpochMs): LastFrame | undefined {
       if (exchange === 'binance') return lastMiniTicker(exchanges, market, before)

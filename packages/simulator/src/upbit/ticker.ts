@@ -38,7 +38,7 @@ export function upbitTicker(
   const ticker = {
     type: 'ticker',
     code: market,
-    trade_price: price * (exchanges.faults.use('price', target)?.fault.factor ?? 1),
+    trade_price: exchanges.faults.priceIn(price, target),
     trade_volume: volume,
     trade_date: iso.slice(0, 10).replaceAll('-', ''),
     trade_time: iso.slice(11, 19).replaceAll(':', ''),

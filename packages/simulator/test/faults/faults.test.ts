@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import t from 'tap'
 import { WebSocket } from 'ws'
-import { bothClients, connect, get, NOON, startManual, tickersOf } from '../clients.ts'
+import { bothClients, connect, get, NOON, parsed, startManual, tickersOf } from '../clients.ts'
 
 const MINUTE = 60_000
 const OPEN = Math.floor(NOON / MINUTE) * MINUTE
@@ -93,6 +93,37 @@ t.test('everything sent is reported as it was sent', async t => {
     upbit.frames.map(frame => frame.text),
   )
   t.equal(recorded.at(-1)?.connection, 1)
+})
+
+t.test('price: a true one is in frames, candles and what was traded, and stays there', async t => {
+  const { simulator, upbit, fresh, clock } = await bothClients(t)
+  const from = Math.ceil(clock.now() / MINUTE) * MINUTE
+  const priceNow = () => simulator.prices.lastTrade('upbit', 'KRW-BTC', clock.now())?.price ?? Number.NaN
+  const usual = priceNow()
+  const factor = (at: number) => (at < from ? 1 : 0.5)
+  const undo = simulator.faults.set({
+    kind: 'price',
+    exchange: 'upbit',
+    market: 'KRW-BTC',
+    factor,
+    isTrue: true,
+  })
+  await fresh(upbit, from + MINUTE - clock.now())
+  undo()
+  const ratio = (price: number) => Math.round((price / usual) * 10) / 10
+  const traded = simulator.prices.trades('upbit', 'KRW-BTC', from, from + MINUTE)
+  t.strictSame([...new Set(traded.map(({ price }) => ratio(price)))], [0.5])
+  const framed = parsed(upbit.frames).filter(
+    frame => frame.code === 'KRW-BTC' && frame.trade_timestamp >= from,
+  )
+  const priceAt = new Map(traded.map(({ at, price }) => [at, price]))
+  t.ok(framed.length > 0)
+  for (const { trade_timestamp: at, trade_price: price } of framed) t.equal(price, priceAt.get(at))
+  await fresh(upbit, MINUTE)
+  t.equal(ratio(priceNow()), 1, 'it is over')
+  const to = new Date(from + MINUTE).toISOString()
+  const { body } = await get(`${simulator.upbitRestUrl}/v1/candles/minutes/1?market=KRW-BTC&count=1&to=${to}`)
+  t.equal(body[0].trade_price, traded.at(-1)?.price)
 })
 
 t.test('outage: may lie in the past, and is removed from there when it ends', async t => {

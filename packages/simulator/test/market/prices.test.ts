@@ -6,7 +6,10 @@ import type { Exchange } from '../../src/market/types.ts'
 import { NOON } from '../clients.ts'
 
 const MINUTE = 60_000
-const prices = createPrices('kimchi', createListings(DEFAULT_COINS), { pausesOf: () => [] })
+const prices = createPrices('kimchi', createListings(DEFAULT_COINS), {
+  pausesOf: () => [],
+  movesOf: () => () => 1,
+})
 
 /** Every n-th minute of the last 400 days, spread so that no two markets see the same. */
 function* minutes(count: number, salt: number): Generator<number> {

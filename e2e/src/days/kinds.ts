@@ -52,6 +52,8 @@ export interface Pick {
   anyHalting(): void
   /** Binance is about to write no candles: no price is carried across them, until a market's next trade. */
   lackingCandles(): void
+  /** Live minutes may be lost for as long as it takes to recover from what happens now. */
+  losingLive(): void
   /** A market whose frames are about to be lost, of which nothing tells. */
   unseen(exchange: Exchange): string
   between(from: number, to: number): number
@@ -165,6 +167,26 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     const retryAfter = pick.of<number | string>(60, 600, new Date(now + 600_000).toUTCString())
     return { kind: 'refuse', exchange: pick.exchange(), status: pick.of(418, 429), retryAfter }
   }),
+  // While the other one is well; then the other way round.
+  'refused base': {
+    minutes: [15, 60],
+    sparesLive: true,
+    begin: ({ exchanges, world }, pick, forMs) => {
+      const exchange = pick.exchange()
+      const status = pick.of<number | 'hang'>(403, 451, 500, 503, 'hang')
+      const refuse = (host: string) => {
+        pick.losingLive()
+        exchanges.simulator.faults.set({ kind: 'drop', exchange })
+        return exchanges.simulator.faults.set({ kind: 'refuse', exchange, status, host })
+      }
+      let admit = refuse(exchange)
+      world.after(forMs / 2, () => {
+        admit()
+        admit = refuse(`${exchange}-2`)
+      })
+      return () => admit()
+    },
+  },
   'silent market': simulated([0.1, 20], pick => {
     const exchange = pick.exchange()
     return { kind: 'silence', exchange, market: pick.unseen(exchange) }

@@ -1,4 +1,4 @@
-import { type EpochMs, MINUTE_MS } from '@kimchi/core'
+import { type EpochMs, MINUTE_MS, type Milliseconds } from '@kimchi/core'
 import type { Draws } from '../seeded-random.ts'
 import { type DayParts, KINDS, type Kind, market, type Pick } from './kinds.ts'
 import { COINS } from './service.ts'
@@ -41,6 +41,8 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
   }
   /** Until when an ingester, a coin or all of the service may lose live minutes. */
   const troubledUntil = new Map([['all', world.now + WHOLE_WITHIN * MINUTE_MS]])
+  const trouble = (of: string, forMs: Milliseconds) =>
+    troubledUntil.set(of, Math.max(troubledUntil.get(of) ?? 0, world.now + forMs))
   const isTroubled = (of: string) => (troubledUntil.get(of) ?? 0) > world.now
   /**
    * @param hit takes the coins and ingesters that are drawn
@@ -68,6 +70,7 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
         for (const symbol of COINS) openSpan('halt', symbol, world.now - MINUTE_MS)
       },
       lackingCandles: () => openSpan('hole', 'binance', world.now - MINUTE_MS),
+      losingLive: () => trouble('all', WHOLE_WITHIN * MINUTE_MS),
       unseen: exchange => {
         const coin = pick.coin(...COINS.slice(1, 4))
         // A market of which two renewals bring nothing doesn't trade, for all that Upbit says.
@@ -103,9 +106,8 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
     const beginning = begin(parts, pickInto(hit, drawn), forMs)
     note(`${name} begins: ${drawn.join(', ')}`)
     const end = await beginning
-    const isOverAt = world.now + forMs + wholeWithin([name]) * MINUTE_MS
     for (const of of sparesLive ? [] : hit.size > 0 ? hit : ['all'])
-      troubledUntil.set(of, Math.max(troubledUntil.get(of) ?? 0, isOverAt))
+      trouble(of, forMs + wholeWithin([name]) * MINUTE_MS)
     for (const span of spans.slice(before)) {
       span.to = world.now + forMs + BACK_WITHIN_MS
       if (name === 'delisting') relistings.push({ ...span, to: span.to + TRACKED_WITHIN_MS })

@@ -17,6 +17,11 @@ export const COINS = ['BTC', 'ETH', 'XRP', 'SOL', 'DOGE', 'ADA', 'TRX', 'LINK', 
 /** Single samples are kept so long; what is older can be imported. */
 const RETENTION_DAYS = 2
 
+/** Each exchange has two of a kind. */
+const BASES = Object.fromEntries(
+  Object.entries(MEMORY_URLS).map(([name, url]) => [name, `${url},${url.replace(/upbit|binance/, '$&-2')}`]),
+)
+
 const ENV = {
   PRICES: 'simulated',
   COINS: COINS.join(),
@@ -24,7 +29,7 @@ const ENV = {
   BACKFILL_DAYS: '1',
   OPS_PORT: '0',
   REDIS_URL: 'redis://day:6379',
-  ...MEMORY_URLS,
+  ...BASES,
 }
 
 /** One ingester of the day: its code is the real one, its time and its network the world's. */

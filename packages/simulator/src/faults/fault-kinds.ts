@@ -44,6 +44,8 @@ interface Kinds {
     readonly on?: 'ws' | 'rest' | 'both'
     /** Only paths that begin so. */
     readonly path?: string
+    /** Only at this host, where the network has several. */
+    readonly host?: string
     /** Share of requests that are refused, from 0 to 1; all by default. */
     readonly share?: number
     /** The Retry-After header, seconds or a date; none by default. */

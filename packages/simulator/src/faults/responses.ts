@@ -11,12 +11,13 @@ export function refusalOf(
   { faults, clock }: SimulatedExchanges,
   on: 'ws' | 'rest',
   exchange: Exchange,
-  path: string,
+  { host, pathname, search }: URL,
   market?: string,
 ): Refusal | undefined {
   const active = faults.use('refuse', { exchange, market, at: clock.now() }, met => {
-    const { on: sides = 'both', path: start = '/', share = 1 } = met.fault
-    if ((sides !== 'both' && sides !== on) || !path.startsWith(start)) return false
+    const { on: sides = 'both', path = '/', host: at = host, share = 1 } = met.fault
+    if ((sides !== 'both' && sides !== on) || at !== host || !(pathname + search).startsWith(path))
+      return false
     return fraction(0x51ed270b, met.met++) < share
   })
   if (!active) return undefined

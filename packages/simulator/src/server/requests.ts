@@ -46,10 +46,10 @@ function respondAs(
   url: URL,
   caller = '',
 ): RestResponse | undefined {
-  const { pathname: path, search, searchParams } = url
+  const { pathname: path, searchParams } = url
   const market = searchParams.get('market') ?? searchParams.get('symbol') ?? undefined
   exchanges.onRequest({ exchange, path, market })
-  const refusal = refusalOf(exchanges, 'rest', exchange, path + search, market)
+  const refusal = refusalOf(exchanges, 'rest', exchange, url, market)
   if (refusal === 'hang') return undefined
   return refusal ? { ...refusal, body: side.refusalBody(refusal.status) } : side.respond(url, caller)
 }

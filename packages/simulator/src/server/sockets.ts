@@ -56,7 +56,7 @@ export function createSockets(exchanges: SimulatedExchanges) {
   const refusalOfHandshake = (exchange: Exchange, url: URL, caller = ''): Refusal | undefined => {
     const count = handshakes[exchange](caller, clock.now())
     if (count > allowed[exchange]) return { status: 429, headers: {} }
-    return refusalOf(exchanges, 'ws', exchange, url.pathname + url.search)
+    return refusalOf(exchanges, 'ws', exchange, url)
   }
   return {
     /** Listener for node's `upgrade` event. */

@@ -119,9 +119,9 @@ export class SampleReader {
   }
 
   /**
-   * Calls `onMinute` for each written minute, and `onConnected` when the connection for messages or the one for
-   * commands is there (again) and both are, until the connection is closed: messages were missed, and what was read
-   * may be of another primary.
+   * Calls `onMinute` for each written minute, and `onConnected` whenever commands can be sent and the connection for
+   * messages or the one for commands is there (again), until they are closed: messages were missed, and what was
+   * read may be of another primary.
    */
   followMinutes(onMinute: (minute: EpochMinute) => void, onConnected: () => void): void {
     const onChange = (problem: Problem) => {

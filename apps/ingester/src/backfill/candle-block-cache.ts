@@ -115,7 +115,7 @@ export class CandleBlockCache {
       return entry.fetched
     } catch (thrown) {
       if (this.#blocks.get(key) === entry) this.#blocks.delete(key)
-      // The next answer may still confirm what this one lacks.
+      // The request has failed: a later answer may still confirm what the block before lacks.
       if (known !== entry && known !== undefined) this.#keep(key, known)
       throw thrown
     }

@@ -8,7 +8,7 @@ const TOLD_AFTER_MINUTES = 2
 /** With fewer implausible coins than this, they are as likely to be wrong as the rate. */
 const FEWEST_FOR_RATE = 3
 
-/** What keeps a coin from a sample, in words. The other reasons hold back all coins, and are a reason of their own. */
+/** What keeps a coin from a sample, in words. Reasons that are absent here stop all coins: none is named for them. */
 const WORDS: Readonly<Partial<Record<GapReason, string>>> = {
   halted: 'an exchange has halted it',
   halting: 'an exchange has halted it',
@@ -41,7 +41,7 @@ export class HeldBack {
       this.#newest.set(symbol, Math.max(minute, this.#newest.get(symbol) ?? minute))
   }
 
-  /** Hears what became of a minute. */
+  /** Takes a minute's report, and finds the coins without a recent row. */
   noteMinute(
     { turn: { minute }, samples, gaps }: Pick<MinuteReport, 'turn' | 'samples' | 'gaps'>,
     quarantined: QuarantineStatus['quarantined'],

@@ -34,7 +34,7 @@ export class Quarantine {
   readonly #allow: ReadonlySet<string>
   readonly #deny: ReadonlySet<string>
   readonly #onJudged: () => void
-  /** Pairs of the catalogue that may be published, whatever their premium, and the name of each one's coin. */
+  /** Pairs of the catalogue that are compared no more, with the name of each one's coin. */
   #released: ReadonlyMap<string, string> = new Map()
   /** What the last comparison of each other pair has shown; undefined before the first. */
   #held: ReadonlyMap<string, string | undefined> = new Map()

@@ -136,7 +136,7 @@ export class CatalogueRefresh {
     onCatalogue({ coins: matched.coins, published: published.filter(isRemembered) })
   }
 
-  /** @throws KimchiError `KIMCHI_ERR_CATALOGUE` when many coins are gone, or one that the lists before had */
+  /** @throws KimchiError `KIMCHI_ERR_CATALOGUE` when many coins are gone, or one for the first time */
   #checkLosses({ coins }: Catalogue): void {
     const symbols = new Set(coins.map(({ symbol }) => symbol))
     const lost = this.#coins.map(({ symbol }) => symbol).filter(symbol => !symbols.has(symbol))

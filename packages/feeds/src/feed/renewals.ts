@@ -33,7 +33,7 @@ export class Renewals {
     else this.#last?.trading.set(market, undefined)
   }
 
-  /** Notes that frames may have been lost. */
+  /** Drops the renewal under way: frames may have been lost, so that it answers nothing. */
   interrupted(): void {
     this.#last = undefined
   }

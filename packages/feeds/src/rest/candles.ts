@@ -42,7 +42,7 @@ export interface MinutesBetween {
 export class UnreadableCandles extends KimchiError {
   /** What the page's other rows say. */
   readonly candles: readonly MinuteCandle[]
-  /** Where the candles of its bad rows may be; a minute with one in `candles` is well. */
+  /** Where the candles of its bad rows may be; minutes with a candle in `candles` can be used. */
   readonly unreadable: readonly MinutesBetween[]
 
   constructor(message: string, candles: readonly MinuteCandle[], unreadable: readonly MinutesBetween[]) {

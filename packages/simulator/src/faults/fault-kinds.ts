@@ -9,7 +9,7 @@ interface Scope {
   readonly frames?: number
 }
 
-/** The market that a fault is of; every one without it. */
+/** The market that a fault hits; all when absent. */
 interface OfMarket {
   readonly market?: string
 }

@@ -114,7 +114,7 @@ function judgeSample(
   ]
 }
 
-/** Callers are told how exact a premium is by Upbit's price steps. No float is an exact multiple of 0.1. */
+/** Callers are told how exact a premium is by Upbit's price steps. Rounded, since 0.1 has no exact float. */
 function judgeStep(market: Market, price: number): Verdict {
   const step = priceStep(price)
   if (Number((price / step).toFixed(6)) % 1 === 0) return ok('')

@@ -409,6 +409,14 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       return () => host.stepTo(0)
     },
   },
+  'wrong clock': {
+    minutes: [60, 180],
+    begin: (_parts, pick) => {
+      const { host } = pick.ingester()
+      host.stepTo(pick.of(-3_600_000, -30_000, 30_000, 3_600_000))
+      return () => host.stepTo(0)
+    },
+  },
   import: {
     minutes: [1, 60],
     sparesLive: true,
@@ -435,17 +443,19 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     minutes: [3, 4],
     begin: async ({ redis, world, ingesters, find }, pick) => {
       await redis.save()
+      const isCut = pick.of(true, false)
       const lose = async () => {
         const lostAt = world.now
         const hosts = ingesters.map(({ host }) => host)
         const from = Math.max(lostAt - 5 * MINUTE_MS, ...hosts.map(host => host.startedAt + MINUTE_MS))
         const confirmed = await liveMinutes(redis.raw, from)
         await redis.reload()
-        redis.cut()
+        // A primary may change behind a connection that stays.
+        if (isCut) redis.cut()
         const check = async () => {
           // What an ingester that has ended had written, candles have to bring back.
           const isCalm = (host: Host, i: number) => ingesters[i]?.host === host && host.troubledUntil < lostAt
-          if (redis.state.upSince > lostAt || !redis.state.isUp || !hosts.every(isCalm)) return
+          if (redis.state.upSince > lostAt || !redis.isWell() || !hosts.every(isCalm)) return
           const kept = await liveMinutes(redis.raw, from)
           for (const each of confirmed)
             if (!kept.has(each)) find(each.slice(0, 19), `not sent again: ${each}`)
@@ -453,6 +463,19 @@ export const KINDS: Readonly<Record<string, Kind>> = {
         world.after(2 * MINUTE_MS, check)
       }
       world.after(pick.between(100, 20_000), lose)
+    },
+  },
+  // By the first word of its error: what it does not take until somebody mends it, or until it has loaded its data.
+  'Redis refuses': {
+    minutes: [0.02, 20],
+    begin: ({ redis, world }, pick) => {
+      redis.state.refusal = pick.of(
+        "OOM command not allowed when used memory > 'maxmemory'.",
+        'MISCONF Redis is configured to save RDB snapshots, but cannot persist to disk.',
+        "READONLY You can't write against a read only replica.",
+        'LOADING Redis is loading the dataset in memory',
+      )
+      return () => Object.assign(redis.state, { refusal: undefined, upSince: world.now })
     },
   },
   'lost replies': {

@@ -7,6 +7,7 @@ import {
   isExpected,
   type RawRedis,
   readSamples,
+  readSettled,
   sampleProblem,
 } from '@kimchi/testkit'
 import type { createReplica } from './service.ts'
@@ -22,6 +23,9 @@ interface Row {
   readonly binance_usdt: number
   readonly usdt_krw: number
 }
+
+/** Rows of a coin's days, as stored, by date. */
+type Rows = Readonly<Record<string, string>>
 
 type ServedDay = { readonly date: string; readonly samples: number } & Readonly<
   Record<`${string}_pct`, number>
@@ -111,12 +115,22 @@ export class Oracle {
     }
   }
 
-  /** What a caller gets of a coin's days at an instant. Days that count as much as those stored are their fold. */
-  readDays(document: Document, now: number, stored: Readonly<Record<string, string>>): void {
+  /**
+   * What a caller gets of a coin's days at an instant. Days that count as much as those stored are their fold, and
+   * what has not changed for two minutes is served.
+   * @param before the rows of two minutes ago; undefined where the replica may not have read them since
+   */
+  readDays(document: Document, now: number, stored: Rows, before: Rows | undefined): void {
     const { symbol, data } = JSON.parse(this.#take(document, now)) as { symbol: string; data: ServedDay[] }
-    for (const { date, samples, ...day } of data) {
+    const served = new Map(data.map(({ date, ...day }) => [date, day]))
+    for (const date of Object.keys(stored).sort().slice(-data.length)) {
       const row = JSON.parse(stored[date] ?? '{}') as Record<string, number>
-      if (row.samples !== samples) continue
+      const { samples = 0, ...day } = served.get(date) ?? {}
+      if (row.samples !== samples) {
+        if (before?.[date] === stored[date])
+          this.find(`${date}T00:00:00`, `served ${symbol} with ${samples} samples, stored ${stored[date]}`)
+        continue
+      }
       const fold = { ...row, avg: (row.sum ?? 0) / samples }
       for (const [name, pct] of Object.entries(day)) {
         const expected = fold[name.replace('_pct', '') as keyof typeof fold] ?? Number.NaN
@@ -126,14 +140,17 @@ export class Oracle {
     }
   }
 
-  /** Coin minutes in [from, to) that can be known and are not stored, as `2026-11-30T02:31:00 BTC`. */
+  /** Coin minutes in [from, to) that can be known and are not stored, as `2026-11-30T02:31:00 BTC, halted`. */
   async missing(redis: RawRedis, coins: readonly string[], from: number, to: number): Promise<string[]> {
     const missing: string[] = []
     for (const symbol of coins) {
       const stored = new Set((await readSamples(redis, symbol, () => {}, from)).map(({ minute }) => minute))
+      const settled = await readSettled(redis, symbol, () => {})
+      const why = (at: number) => settled.find(({ minute }) => minute === at)?.reason ?? 'open'
       for (let minute = from; minute < to; minute++) {
         if (stored.has(minute) || this.#truth.halted?.(symbol, minute * MINUTE_MS)) continue
-        if (isExpected(symbol, minute, this.#truth)) missing.push(`${formatTimestamp(minute)} ${symbol}`)
+        if (isExpected(symbol, minute, this.#truth))
+          missing.push(`${formatTimestamp(minute)} ${symbol}, ${why(minute)}`)
       }
     }
     return missing

@@ -154,9 +154,10 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
   }
   const isRelisted = (symbol: string, at: EpochMs) =>
     relistings.some(({ of, to }) => of === symbol && at <= to && world.now < to)
-  // What keeps an ingester from the lists, or a new pair from a premium, begins that again.
+  // What keeps an ingester from the lists, or a new pair from a live premium, begins that again: nothing of it is
+  // stored before it was compared.
   const isNew = (symbol: string) =>
-    parts.isAll && !parts.hasListed(symbol) && (active.size > 0 || world.now < lastEndAt + TRACKED_WITHIN_MS)
+    !parts.hasListed(symbol) && (active.size > 0 || world.now < lastEndAt + TRACKED_WITHIN_MS)
   return {
     /** Whether a coin may lack a minute, without a fault that lasts then. */
     isHalted: (symbol: string, at: EpochMs) =>

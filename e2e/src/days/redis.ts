@@ -49,6 +49,8 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
     isUp: true,
     /** When it was last away. */
     upSince: 0,
+    /** What it answers to writes, where it is loading its data to all calls; undefined where it takes them. */
+    refusal: undefined as string | undefined,
     /** How many replies to writes are lost from now on. */
     lostReplies: 0,
     /** When it last lost writes. */
@@ -70,6 +72,9 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
   const run: Run = async (method, command, args) => {
     state.commands += 1
     await setTime()
+    const { refusal } = state
+    if (refusal && (command === 'fcall' || (command === 'fcall_ro' && refusal.startsWith('LOADING'))))
+      throw Object.assign(new Error(refusal), { name: 'ReplyError' })
     const reply = await raw[method](command, ...args)
     const published = messages
     messages = []
@@ -109,6 +114,8 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
       await setTime()
       await raw.call('FUNCTION', 'FLUSH')
     },
+    /** Whether it does what it is asked for. */
+    isWell: () => state.isUp && state.refusal === undefined,
     /** Cuts the connections of a host, or of all. */
     cut: (host?: Host) => {
       for (const link of links) if (host === undefined || link.host === host) link.lose()

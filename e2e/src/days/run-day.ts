@@ -38,6 +38,9 @@ const LIVE_WITHIN_MS: Milliseconds = 9_000
 /** After this long the first minutes are filled, and what is open stays open. */
 const SETTLED_MINUTES = 5
 
+/** What has not changed for so long is served. */
+const SERVED_WITHIN_MS: Milliseconds = 2 * MINUTE_MS
+
 /** The newest minutes are left to what is still under way. */
 const LEFT_MINUTES = 6
 
@@ -66,7 +69,10 @@ export async function runDay(options: DayOptions) {
     createIngester(name, world, exchanges, redis, isAll, logOf(name, note)),
   )
   const replica = createReplica(world, redis, logOf('api', note))
-  const find = (minute: string, what: string) => oracle.find(minute, what)
+  const find = (minute: string, what: string) => {
+    note(`found: ${what}`)
+    oracle.find(minute, what)
+  }
   const hasListed = (symbol: string) => oracle.hasListed(symbol)
   const parts = { world, exchanges, redis, ingesters, replica, isAll, isBusy, find, note, hasListed }
   const plan = planDay(parts, draws, minutes, note)
@@ -106,6 +112,9 @@ export async function runDay(options: DayOptions) {
   read()
   const from = Math.ceil(startAt / MINUTE_MS)
   let atFirst: ReturnType<typeof resources> | undefined
+  const rowsOf = (symbol: string) => redis.raw.hgetall(`{kp}:daily:${symbol}`)
+  /** Of the coins that are asked for next: their rows of two minutes before. */
+  const before = new Map<string, Awaited<ReturnType<typeof rowsOf>>>()
   for (let minute = 1; minute <= minutes; minute++) {
     await world.passTo((from + minute) * MINUTE_MS + LIVE_WITHIN_MS)
     oracle.readLive(replica.documents.live(), from + minute, COINS.filter(plan.isSafe))
@@ -114,9 +123,14 @@ export async function runDay(options: DayOptions) {
     if (minute >= SETTLED_MINUTES && ingesters.every(ingester => ingester.isRunning()))
       atFirst ??= { ...resources(), sockets: 2 * ingesters.length }
     onMinute(minute)
-    const [asked, next] = [minute - 1, minute].map(at => COINS[at % COINS.length]) as [string, string]
+    const [asked, next, soon] = [minute - 1, minute, minute + 1].map(at => COINS[at % COINS.length]) as [
+      ...[asked: string, next: string, soon: string],
+    ]
     const days = replica.documents.history(asked, 7)
-    if (days) oracle.readDays(days, world.now, await redis.raw.hgetall(`{kp}:daily:${asked}`))
+    const troubledUntil = Math.max(redis.state.upSince, redis.state.lostAt, replica.host.troubledUntil)
+    const isCalm = redis.isWell() && troubledUntil < world.now - SERVED_WITHIN_MS
+    if (days) oracle.readDays(days, world.now, await rowsOf(asked), isCalm ? before.get(asked) : undefined)
+    before.set(soon, await rowsOf(soon))
     void replica.documents.load(next)
     await checkRecovery()
   }

@@ -187,10 +187,10 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: ['apps/ingester', 'backfill/decide-minutes', 'backfill/same-decision'],
   },
   {
-    breaks: 'a candle stands for the last trade of its minute',
-    file: CANDLES,
-    search: 'minuteStart(candle[0] - 1)',
-    replace: 'minuteStart(candle[0])',
+    breaks: 'the close of a candle is carried from its start',
+    file: 'apps/ingester/src/backfill/candle-block.ts',
+    search: 'MAX_CARRY_MS / MINUTE_MS - 1',
+    replace: 'MAX_CARRY_MS / MINUTE_MS - 2',
     tests: ['apps/ingester', 'backfill/decide-minutes', 'backfill/same-decision'],
   },
   {

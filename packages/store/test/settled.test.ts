@@ -41,6 +41,22 @@ t.test('settled minutes are kept as long as the samples of their day', async t =
   t.equal(Number(await raw.call('EXPIRETIME', key)), (today + 8 * 1440) * 60)
 })
 
+t.test('a halt takes the place of any other reason, and none takes that of a halt', async t => {
+  const { writer, connection, raw } = await openStore(t)
+  const minute = (await todayMinutes(connection)).today - 1440
+  for (const reason of ['no-rate', 'halted', 'upbit-down'] as const)
+    await writer.write({ minute, samples: [], settled: [settled(minute, reason)] })
+  t.strictSame(await raw.zrange(settledKey('BTC', dateOf(minute), 0), 0, '-1'), [`${minute} halted`])
+})
+
+t.test('a sample takes the place of the reason of its minute', async t => {
+  const { writer, connection, raw } = await openStore(t)
+  const minute = (await todayMinutes(connection)).today - 1440
+  await writer.write({ minute, samples: [], settled: [settled(minute, 'no-rate')] })
+  t.match(await writer.write({ minute, samples: [sampleOf('BTC', minute)] }), { stored: 1 })
+  t.strictSame(await raw.keys('{kp}:settled:*'), [])
+})
+
 // docs/faults.md, 39
 t.test('a backfilled minute from before a halt does not bring the coin back to the list', async t => {
   const { writer, reader, connection, raw } = await openStore(t)

@@ -87,6 +87,12 @@ t.test(
   },
 )
 
+t.test('a minute of which Binance has no candle is one in which it was down', async t => {
+  const missing = new Map([[M, 'confirmed' as const]])
+  const binance = new CandleBlock([[M - 1, 100_000, 1]], M + 3, missing)
+  t.equal(candleSampleOrGap({ symbol: 'BTC' }, M, { ...legs, binance }), 'binance-down')
+})
+
 // docs/faults.md, 58
 t.test(
   'an absent candle counts where a later one is there, or when it was fetched three minutes later',

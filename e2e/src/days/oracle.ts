@@ -61,8 +61,9 @@ export class Oracle {
   #tag = ''
   #updatedAt = ''
   #newest = ''
-  /** When the newest list was first served, and an older one after it. */
-  #newestAt: EpochMs = 0
+  #lookedAt: EpochMs = 0
+  /** The last look at which the newest list was not yet served, and the first that met an older one after it. */
+  #unseenAt: EpochMs = 0
   #olderAt: EpochMs | undefined
   readonly #known = new Set<string>()
   readonly #listed = new Set<string>()
@@ -81,6 +82,8 @@ export class Oracle {
    */
   readList(document: Document | undefined, now: EpochMs, lostAt: EpochMs): void {
     if (document === undefined) return
+    const before = this.#lookedAt
+    this.#lookedAt = now
     if (document.tag !== this.#tag) {
       this.#tag = document.tag
       this.counts.lists += 1
@@ -91,10 +94,10 @@ export class Oracle {
     }
     if (this.#updatedAt < this.#newest) {
       this.#olderAt ??= now
-      if (lostAt >= this.#newestAt && now <= this.#olderAt + OLDER_FOR_MS) return
+      if (lostAt >= this.#unseenAt && now <= this.#olderAt + OLDER_FOR_MS) return
       this.find(this.#updatedAt, `older list after ${this.#newest}`)
     }
-    if (this.#updatedAt !== this.#newest) this.#newestAt = now
+    if (this.#updatedAt !== this.#newest) this.#unseenAt = before
     this.#newest = this.#updatedAt
     this.#olderAt = undefined
   }

@@ -35,13 +35,16 @@ const MOST_REASONS = 4
  * The text of anything thrown, for a log line or a status field; never empty. An error of the platform that has reasons
  * (the address that each attempt failed at) tells each once; a KimchiError's message has them already.
  */
-export function messageOf(thrown: unknown): string {
+export function messageOf(thrown: unknown, within: readonly unknown[] = []): string {
   if (!(thrown instanceof Error)) return String(thrown)
   const { message, name } = thrown
   if (thrown instanceof KimchiError && message !== '') return message
   const { code, cause } = thrown as { code?: unknown; cause?: unknown }
-  const causes = thrown instanceof AggregateError ? thrown.errors : [cause ?? []].flat()
-  const reasons = [...new Set(causes.map(messageOf))]
+  const causes: unknown[] = thrown instanceof AggregateError ? thrown.errors : [cause ?? []].flat()
+  // A library's error may be its own cause, or its cause's.
+  const chain = [...within, thrown]
+  const further = causes.filter(each => !chain.includes(each))
+  const reasons = [...new Set(further.map(each => messageOf(each, chain)))]
   const others = reasons.length - MOST_REASONS
   const told = reasons.slice(0, MOST_REASONS).join(', ') + (others > 0 ? ` and ${others} more` : '')
   // A failed attempt on IPv6 ends with an address of this machine's that says nothing.

@@ -21,6 +21,12 @@ t.test('anything thrown has a text', async t => {
   t.equal(messageOf(null), 'null')
 })
 
+t.test('an error that is a cause of its own cause is told once', async t => {
+  const first: Error & { cause?: unknown } = new Error('first')
+  first.cause = new Error('second', { cause: first })
+  t.equal(messageOf(first), 'first: second')
+})
+
 t.test('what Node says of a host without a network becomes a plain sentence', async t => {
   const unknown = "This machine has no internet, or its DNS doesn't know api.upbit.com."
   t.equal(noNetworkIn('fetch failed: getaddrinfo ENOTFOUND api.upbit.com; and more'), unknown)

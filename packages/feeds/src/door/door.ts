@@ -102,6 +102,11 @@ export class Door {
     )
   }
 
+  /** Whether nothing goes through any more: each request is refused at once. */
+  get isClosed(): boolean {
+    return this.#context.signal.aborted
+  }
+
   /** One REST request. @param read takes what is wanted from the answer; another base is asked where it throws */
   get<T>(path: string, read: (answer: HttpAnswer) => T, want?: Want): Promise<T> {
     const { userAgent, fetch, onAnswer } = this.#options

@@ -206,9 +206,11 @@ export class Way {
     } finally {
       signal?.removeEventListener('abort', leave)
     }
-    if ((await isWanted?.()) ?? true) return
+    const isStillWanted = (await isWanted?.()) ?? true
+    if (isStillWanted && !signal?.aborted) return
     this.#turns.pop()
     this.#changed.abort()
+    signal?.throwIfAborted()
     throw new NoLongerWanted('not asked: nobody needs it any more')
   }
 

@@ -18,7 +18,7 @@ const SUCCESSOR_UNTIL_MS: Milliseconds = 40_000
 
 export interface ConnectionLoopOptions {
   readonly protocol: Protocol
-  readonly door: Pick<Door, 'openStream' | 'noteChange' | 'status'>
+  readonly door: Pick<Door, 'isClosed' | 'openStream' | 'noteChange' | 'status'>
   readonly markets: () => readonly Market[]
   readonly onFrame: (decoded: Decoded, connection: Connection) => void
   readonly onRefused?: (() => void) | undefined
@@ -36,11 +36,11 @@ export class ConnectionLoop {
     this.#context = context
   }
 
-  /** Connects again and again, until the signal aborts. */
+  /** Connects again and again, until the signal aborts or the door closes. */
   async run(): Promise<void> {
     const { clock, log, signal } = this.#context
     const { door, protocol, markets, onFrame } = this.#options
-    while (!signal.aborted) {
+    while (!signal.aborted && !door.isClosed) {
       const stream = {
         protocol,
         markets,

@@ -15,7 +15,7 @@ export type FeedStatus = ReturnType<Feed['status']>
 /** What a feed is opened with. Callbacks run synchronously and must not throw. */
 export interface FeedOptions {
   readonly protocol: Protocol
-  readonly door: Pick<Door, 'openStream' | 'noteChange' | 'status'>
+  readonly door: Pick<Door, 'isClosed' | 'openStream' | 'noteChange' | 'status'>
   /** The exchange's own codes; the feed adds those that it always subscribes to. */
   readonly markets: readonly Market[]
   /**

@@ -1,10 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Exchange, Milliseconds } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import { eventually, responseOf } from '@kimchi/testkit'
+import { createMemoryLog, eventually, responseOf } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { binanceProtocol } from '../../src/binance.ts'
 import { NoLongerWanted, type Want } from '../../src/door/way.ts'
+import { ConnectionLoop } from '../../src/feed/connection-loop.ts'
+import { FeedCounters } from '../../src/feed/feed-status.ts'
 import { RestClient } from '../../src/rest/client.ts'
 import { AT, openDoors, watchFeed } from '../harness.ts'
 import { miniTicker, refuseWith, scriptExchange } from '../scripted-exchange.ts'
@@ -167,6 +169,25 @@ t.test('a request that nobody wants any more at its turn is not made, and costs 
   t.strictSame(times(), [0, SPACING])
 })
 
+t.test(
+  'a request that is given up while it is asked whether it is wanted is not made, and costs no turn',
+  async t => {
+    const { get, paths, times, through } = open(t, [])
+    const stop = new AbortController()
+    const isWanted = async () => {
+      stop.abort()
+      return true
+    }
+    await get('a')
+    const given = get('b', { signal: stop.signal, isWanted })
+    const third = get('c')
+    t.equal((await through(given.catch(thrown => thrown))).name, 'AbortError')
+    await through(third)
+    t.strictSame(paths(), ['a', 'c'])
+    t.strictSame(times(), [0, SPACING])
+  },
+)
+
 t.test('an abort frees a place, of one request or of all', async t => {
   const { get, paths, through, doors, ending } = open(t, [])
   const stop = new AbortController()
@@ -267,3 +288,16 @@ t.test(
     await eventually('the next stream, while REST is refused', () => exchange.peers.length === 2)
   },
 )
+
+t.test('a feed that is begun behind a closed door ends, and keeps nobody from working', async t => {
+  const { upbit: door } = openDoors({}, { signal: AbortSignal.abort() })
+  const context = {
+    clock: createManualClock(AT),
+    log: createMemoryLog(),
+    signal: new AbortController().signal,
+  }
+  const counters = new FeedCounters('upbit', context)
+  const options = { door, protocol: binanceProtocol, markets: () => [], onFrame: () => {}, counters }
+  await new ConnectionLoop(options, context).run()
+  t.equal(counters.attempts, 0)
+})

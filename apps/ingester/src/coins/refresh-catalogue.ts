@@ -117,6 +117,8 @@ export class CatalogueRefresh {
     const { wanted, readPublished, fetchListings, onCatalogue } = this.#options
     // Read before the lists are fetched, so that a coin that another ingester tracks is in them unless delisted.
     const known = await readPublished()
+    // Who is closed opens no feeds any more.
+    this.#context.signal.throwIfAborted()
     const published = known ?? []
     const tracked = published.filter(({ order }) => order !== undefined)
     const isFirst = this.#listings === undefined

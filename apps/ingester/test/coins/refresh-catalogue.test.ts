@@ -18,7 +18,9 @@ function known(symbol: string, order: number | undefined, binance = `${symbol}US
 async function start(
   t: Test,
   wanted: WantedCoins = 'all',
-  inRedis: readonly PublishedCoin[] | (() => readonly PublishedCoin[] | undefined) = [],
+  inRedis:
+    | readonly PublishedCoin[]
+    | ((ending: AbortController) => readonly PublishedCoin[] | undefined) = [],
 ) {
   const simulator = await startSimulator({ pumpMs: 0, limits: false })
   t.teardown(() => simulator.close())
@@ -37,7 +39,7 @@ async function start(
   const catalogue = new CatalogueRefresh(
     {
       wanted,
-      readPublished: async () => (typeof inRedis === 'function' ? inRedis() : inRedis),
+      readPublished: async () => (typeof inRedis === 'function' ? inRedis(ending) : inRedis),
       fetchListings: () => {
         loads += 1
         return rest.fetchListings()
@@ -79,6 +81,15 @@ t.test('a coin whose last row is older than the retention was not published befo
       published.map(({ symbol }) => symbol),
       ['BTC', 'GAL'],
     )
+})
+
+t.test('an ingester that ends while Redis names its coins tells nobody of coins', async t => {
+  const { catalogues, running } = await start(t, 'all', ending => {
+    ending.abort()
+    return [known('BTC', 0)]
+  })
+  await running.catch(() => {})
+  t.strictSame(catalogues, [])
 })
 
 t.test(

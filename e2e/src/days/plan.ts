@@ -1,6 +1,7 @@
 import { type EpochMs, MINUTE_MS, type Milliseconds } from '@kimchi/core'
 import type { Draws } from '../seeded-random.ts'
-import { type DayParts, KINDS, type Kind, market, type Pick } from './kinds.ts'
+import { KINDS } from './kinds/index.ts'
+import { type DayParts, type Kind, market, type Pick } from './kinds/kind.ts'
 import { COINS } from './service.ts'
 
 /** A day ends without faults for an hour, a shorter one for a fourth of it: what can be known is to be stored by then. */

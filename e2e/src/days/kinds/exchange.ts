@@ -1,0 +1,209 @@
+import type { EpochMs } from '@kimchi/core'
+import { beginWildQuarter, WILD_MINUTES } from '@kimchi/testkit'
+import { COINS } from '../service.ts'
+import {
+  altered,
+  type Exchange,
+  type Kind,
+  type Kinds,
+  market,
+  type Pick,
+  type SimulatedFault,
+} from './kind.ts'
+
+type FieldsFault = Extract<SimulatedFault, { kind: 'fields' }>
+
+/** A fault that the simulator knows. */
+const simulated = (
+  minutes: Kind['minutes'],
+  faultOf: (pick: Pick, now: EpochMs) => SimulatedFault,
+  rule: Partial<Kind> = {},
+): Kind => ({
+  minutes,
+  begin: ({ exchanges, world }, pick) => exchanges.simulator.faults.set(faultOf(pick, world.now)),
+  ...rule,
+})
+
+/** Fields of frames that are not as documented. */
+const ODD_FIELDS: Readonly<Record<Exchange, Readonly<Record<string, FieldsFault['alter']>>>> = {
+  upbit: {
+    'no price': () => ({ trade_price: undefined }),
+    'price null': () => ({ trade_price: null }),
+    'price a text': ({ trade_price }) => ({ trade_price: String(trade_price) }),
+    'no time': () => ({ trade_timestamp: undefined }),
+    'time in seconds': ({ trade_timestamp }) => ({
+      trade_timestamp: Math.floor(Number(trade_timestamp) / 1_000),
+    }),
+    'dated ahead': ({ trade_timestamp, timestamp }) => ({
+      trade_timestamp: Number(trade_timestamp) + 5_000,
+      timestamp: Number(timestamp) + 5_000,
+    }),
+  },
+  binance: {
+    'no price': () => ({ c: undefined }),
+    'price null': () => ({ c: null }),
+    'price a number': ({ c }) => ({ c: Number(c) }),
+    'no time': () => ({ E: undefined }),
+    'time in microseconds': ({ E }) => ({ E: Number(E) * 1_000 }),
+    'dated ahead': ({ E }) => ({ E: Number(E) + 5_000 }),
+  },
+}
+
+const RETRY_AFTER: readonly ((now: EpochMs) => number | string | undefined)[] = [
+  () => undefined,
+  () => 90,
+  () => 0,
+  now => new Date(now + 120_000).toUTCString(),
+  () => 'soon',
+]
+
+/** What an exchange does to everybody. */
+export const EXCHANGE_KINDS: Kinds = {
+  // At least as long as what docs/architecture.md calls a silence.
+  silence: simulated([0.06, 20], pick => {
+    const delivery = pick.of('never', 'late')
+    return { kind: 'silence', exchange: pick.exchange(), delivery }
+  }),
+  'half-open': simulated([0.06, 10], pick => ({ kind: 'half-open', exchange: pick.exchange() })),
+  drop: simulated(
+    [0.02, 5],
+    pick => ({ kind: 'drop', exchange: pick.exchange(), forMs: pick.of(1, 30_000) }),
+    { losesFrames: true },
+  ),
+  'refused handshake': simulated([1, 30], pick => {
+    const status = pick.of<number | 'hang'>(403, 418, 429, 451, 500, 503, 'hang')
+    return { kind: 'refuse', exchange: pick.exchange(), status, on: 'ws' }
+  }),
+  'refused request': simulated([1, 40], (pick, now) => {
+    const status = pick.of<number | 'hang'>(400, 403, 404, 429, 500, 503, 'hang')
+    const retryAfter = pick.of(...RETRY_AFTER)(now)
+    const share = pick.of(1, 0.5)
+    const when = retryAfter === undefined ? {} : { retryAfter }
+    return { kind: 'refuse', exchange: pick.exchange(), status, on: 'rest', share, ...when }
+  }),
+  // Our own waits for these are five and ten minutes.
+  block: simulated([1, 40], pick => {
+    return { kind: 'refuse', exchange: pick.exchange(), status: pick.of(418, 451), on: 'rest' }
+  }),
+  ban: simulated([5, 60], (pick, now) => {
+    const retryAfter = pick.of<number | string>(60, 600, new Date(now + 600_000).toUTCString())
+    return { kind: 'refuse', exchange: pick.exchange(), status: pick.of(418, 429), retryAfter }
+  }),
+  // While the other one is well; then the other way round.
+  'refused base': {
+    minutes: [15, 60],
+    sparesLive: true,
+    begin: ({ exchanges, world }, pick, forMs) => {
+      const exchange = pick.exchange()
+      const status = pick.of<number | 'hang'>(403, 451, 500, 503, 'hang')
+      const refuse = (host: string) => {
+        pick.losingLive()
+        exchanges.simulator.faults.set({ kind: 'drop', exchange })
+        return exchanges.simulator.faults.set({ kind: 'refuse', exchange, status, host })
+      }
+      let admit = refuse(exchange)
+      world.after(forMs / 2, () => {
+        admit()
+        admit = refuse(`${exchange}-2`)
+      })
+      return () => admit()
+    },
+  },
+  'silent market': simulated([0.1, 20], pick => {
+    const exchange = pick.exchange()
+    return { kind: 'silence', exchange, market: pick.unseen(exchange) }
+  }),
+  'wrong price': simulated([0.02, 30], pick => {
+    const exchange = pick.exchange()
+    // Null or no number, none, a redenomination either way.
+    const factor = pick.of(Number.NaN, 0, -1, 1_000, 0.001)
+    return { kind: 'price', exchange, market: market(exchange, pick.coin()), factor }
+  }),
+  // A tenth of the rate would be plausible beside a coin at +130 %: nothing tells it from the truth.
+  'wrong rate': simulated([0.02, 10], pick => {
+    return { kind: 'price', exchange: 'upbit', market: 'KRW-USDT', factor: pick.of(Number.NaN, 100, 0.01) }
+  }),
+  // True prices: each minute is live.
+  'wild quarter': {
+    minutes: [WILD_MINUTES, WILD_MINUTES + 1],
+    sparesLive: true,
+    begin: ({ exchanges, world }) => void beginWildQuarter(exchanges.simulator, world.now),
+  },
+  garbage: simulated([0.02, 3], pick => {
+    const shape = pick.of('truncated', 'utf8', 'nested', 'noise')
+    return { kind: 'garbage', exchange: pick.exchange(), shape, frames: pick.between(1, 200) }
+  }),
+  'unreadable market': simulated([0.5, 10], pick => {
+    const exchange = pick.exchange()
+    // Bytes that still say whose they are.
+    const shape = pick.of('truncated', 'utf8')
+    return { kind: 'garbage', exchange, market: market(exchange, pick.coin()), shape }
+  }),
+  'odd frames': simulated([0.1, 10], pick => {
+    const exchange = pick.exchange()
+    const alter = ODD_FIELDS[exchange][pick.of(...Object.keys(ODD_FIELDS[exchange]))] ?? (() => ({}))
+    return { kind: 'fields', exchange, market: market(exchange, pick.coin()), alter }
+  }),
+  'odd state': simulated([1, 60], pick => {
+    const state = pick.of('DELISTED', 'PREVIEW', 'SUSPENDED')
+    return { kind: 'state', exchange: 'upbit', market: pick.halting('upbit'), state }
+  }),
+  'refused market': simulated([1, 20], pick => {
+    return { kind: 'reject', exchange: 'upbit', market: market('upbit', pick.of(...COINS)) }
+  }),
+  'omitted market': simulated([1, 30], pick => {
+    const without = pick.halting('binance')
+    return { kind: 'rest', exchange: 'binance', mode: 'omit', path: '/api/v3/ticker', without }
+  }),
+  halt: simulated([2, 90], pick => {
+    const exchange = pick.exchange()
+    return { kind: 'halt', exchange, market: pick.halting(exchange) }
+  }),
+  outage: simulated([2, 30], pick => {
+    const exchange = pick.exchange()
+    const klines = pick.of('flat', 'none')
+    if (exchange === 'binance' && klines === 'none') pick.lackingCandles()
+    return { kind: 'outage', exchange, klines }
+  }),
+  maintenance: simulated([480, 481], pick => ({ kind: 'outage', exchange: pick.exchange() })),
+  lag: simulated([1, 60], pick => ({ kind: 'lag', exchange: 'upbit', maxMs: pick.of(300, 1_550) }), {
+    sparesLive: true,
+  }),
+  shutdown: simulated([1, 2], () => ({ kind: 'shutdown', exchange: 'binance' }), { sparesLive: true }),
+  'snapshots once': simulated([10, 60], () => ({ kind: 'snapshots-once', exchange: 'upbit' })),
+  'late candles': simulated(
+    [5, 60],
+    pick => ({ kind: 'late-candles', exchange: 'upbit', lateMs: pick.between(1_000, 30_000) }),
+    { sparesLive: true },
+  ),
+  'bad answer': simulated([1, 30], pick => {
+    const exchange = pick.exchange()
+    const mode = pick.of('empty', 'half', 'truncated')
+    // Half a list of what trades says of all others, whenever it is asked for, that they don't.
+    if (mode === 'half') pick.anyHalting()
+    // Candles that two answers lack are believed not to be there.
+    const isBelieved = mode === 'half' && exchange === 'upbit'
+    return { kind: 'rest', exchange, mode, ...(isBelieved && { path: '/v1/market' }) }
+  }),
+  // Once for each ingester: what two answers lack is halted. The last market is one that rarely trades, without
+  // which nobody notices that it was held for halted.
+  'short answer': {
+    minutes: [2, 3],
+    sparesLive: true,
+    begin: ({ ingesters }, pick) => {
+      const length = pick.between(1, COINS.length)
+      return altered(ingesters, () => {
+        let isOver = false
+        return (url, rows) => {
+          if (isOver || !url.startsWith('/api/v3/ticker')) return rows
+          isOver = true
+          return rows.slice(0, length)
+        }
+      })
+    },
+  },
+  delisting: {
+    minutes: [5, 120],
+    begin: ({ exchanges }, pick) => exchanges.simulator.delist(pick.halting(pick.exchange())),
+  },
+}

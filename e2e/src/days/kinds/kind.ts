@@ -1,0 +1,72 @@
+import type { Milliseconds } from '@kimchi/core'
+import type { Alteration, openExchanges, Weather } from '../exchanges.ts'
+import type { Oracle } from '../oracle.ts'
+import type { DayRedis } from '../redis.ts'
+import type { createReplica, DayIngester } from '../service.ts'
+import type { Host, World } from '../world.ts'
+
+export interface DayParts {
+  readonly world: World
+  readonly exchanges: ReturnType<typeof openExchanges>
+  readonly redis: DayRedis
+  readonly ingesters: readonly DayIngester[]
+  readonly replica: ReturnType<typeof createReplica>
+  /** Whether the ingesters track all coins, not those of a list. */
+  readonly isAll: boolean
+  /** Whether trades are so many that no exchange is ever silent for seconds. */
+  readonly isBusy: boolean
+  readonly find: Oracle['find']
+  readonly note: (what: string) => void
+  readonly hasListed: Oracle['hasListed']
+}
+
+export type SimulatedFault = Parameters<DayParts['exchanges']['simulator']['faults']['set']>[0]
+export type Exchange = 'upbit' | 'binance'
+
+/** One kind of fault. */
+export interface Kind {
+  /** How long it lasts at least and at most, in minutes. */
+  readonly minutes: readonly [number, number]
+  /** Whether the service lives through it without losing a live minute. @default false */
+  readonly sparesLive?: boolean
+  /** Whether it loses frames, which shows when they are the last before a minute's end. @default false */
+  readonly losesFrames?: boolean
+  /** Begins it; the returned function ends it, where it doesn't end by itself. */
+  begin(parts: DayParts, pick: Pick, forMs: Milliseconds): (() => unknown) | undefined | Promise<void>
+}
+
+/** What a fault draws from the seed. A coin or an ingester that it draws is the only one that it hits. */
+export interface Pick {
+  exchange(): Exchange
+  ingester(): DayIngester
+  /** An ingester's, or the replica's. */
+  host(replica: Host): Host
+  /** One of these coins, or of all, the quiet ones more often. */
+  coin(...coins: readonly string[]): string
+  of<T>(...choices: readonly T[]): T
+  /** A market that is about to halt: its coin may lack minutes. */
+  halting(exchange: Exchange): string
+  /** All coins may be held for halted for as long. */
+  anyHalting(): void
+  /** Binance is about to write no candles: no price is carried across them, until a market's next trade. */
+  lackingCandles(): void
+  /** Live minutes may be lost for as long as it takes to recover from what happens now. */
+  losingLive(): void
+  /** A market whose frames are about to be lost, of which nothing tells. */
+  unseen(exchange: Exchange): string
+  between(from: number, to: number): number
+}
+
+export const market = (exchange: Exchange, coin: string) =>
+  exchange === 'upbit' ? `KRW-${coin}` : `${coin}USDT`
+
+export type Kinds = Readonly<Record<string, Kind>>
+
+/** Changes the answers of some ingesters' requests. */
+export const altered = (ingesters: readonly DayIngester[], alterOf: (weather: Weather) => Alteration) => {
+  const changed = ingesters.map(({ weather }) => ({ weather, alter: alterOf(weather) }))
+  for (const { weather, alter } of changed) weather.alterations.add(alter)
+  return () => {
+    for (const { weather, alter } of changed) weather.alterations.delete(alter)
+  }
+}

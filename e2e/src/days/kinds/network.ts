@@ -1,0 +1,119 @@
+import { type EpochMs, MINUTE_MS } from '@kimchi/core'
+import { COINS } from '../service.ts'
+import { altered, type Kinds, type SimulatedFault } from './kind.ts'
+
+const CANDLES = /candles|klines/
+
+/** What becomes of frames and answers on their way to an ingester. */
+export const NETWORK_KINDS: Kinds = {
+  latency: {
+    minutes: [1, 60],
+    begin: (_parts, pick) => {
+      const { weather } = pick.ingester()
+      const before = weather.latencyMs
+      weather.latencyMs = pick.of(300, 1_000, 1_400, 1_900)
+      return () => Object.assign(weather, { latencyMs: before })
+    },
+  },
+  stall: {
+    minutes: [0.01, 0.75],
+    begin: ({ world }, pick, forMs) => {
+      pick.ingester().weather.stalledUntil = world.now + forMs
+    },
+  },
+  // What the old connections still have to say comes when others have taken their place, or never.
+  'old connections': {
+    minutes: [0.01, 1],
+    begin: ({ exchanges, world }, pick, forMs) => {
+      const { host } = pick.ingester()
+      for (const way of exchanges.ways) if (way.host === host) way.stalledUntil = world.now + forMs
+      const announced: SimulatedFault = { kind: 'shutdown', exchange: 'binance' }
+      return pick.of(true, false) ? exchanges.simulator.faults.set(announced) : undefined
+    },
+  },
+  storm: {
+    minutes: [0.1, 5],
+    sparesLive: true,
+    begin: (_parts, pick) => {
+      const { weather } = pick.ingester()
+      weather.copies = pick.of(2, 20)
+      return () => Object.assign(weather, { copies: 1 })
+    },
+  },
+  'odd candles': {
+    minutes: [1, 30],
+    sparesLive: true,
+    begin: (_parts, pick) => {
+      const alter = pick.of('double', 'null', 'missing')
+      return altered([pick.ingester()], () => (url, rows) => {
+        const index = rows.length >> 1
+        const row = rows[index] as Record<string, unknown> | undefined
+        if (row === undefined || !CANDLES.test(url)) return rows
+        const close = Array.isArray(row) ? '4' : 'trade_price'
+        const other = Object.assign(structuredClone(row), { [close]: row['1'] ?? 1 })
+        if (alter === 'double') return rows.toSpliced(index, 0, other)
+        if (alter === 'null') row[close] = null
+        else delete row[close]
+        return rows
+      })
+    },
+  },
+  // Every fourth minute, open ones among them, not those of all markets, and each in one answer: a candle that is
+  // absent twice is believed to be.
+  'absent candles': {
+    minutes: [2, 20],
+    begin: ({ exchanges, ingesters }, pick) => {
+      const phase = pick.between(0, 4)
+      // Only minutes without a live sample need candles.
+      const hear = exchanges.simulator.faults.set({ kind: 'silence', exchange: 'binance' })
+      const mend = altered(ingesters, ({ absentOnce }) => {
+        return (url, rows) => {
+          const symbol = /klines\?.*\bsymbol=(\w+)USDT/.exec(url)?.[1]
+          if (symbol === undefined) return rows
+          return rows.filter(row => {
+            const openTime = (row as { 0: EpochMs })[0]
+            const isAbsent = (openTime / MINUTE_MS + COINS.indexOf(symbol)) % 4 === phase
+            const isFirst = isAbsent && !absentOnce.has(`${symbol} ${openTime}`)
+            if (isFirst) absentOnce.add(`${symbol} ${openTime}`)
+            return !isFirst
+          })
+        }
+      })
+      return () => {
+        hear()
+        mend()
+      }
+    },
+  },
+  // When many minutes are open, once for each market: what two answers lack is believed.
+  'short candles': {
+    minutes: [2, 10],
+    begin: ({ exchanges, ingesters, world }, pick) => {
+      const length = pick.between(1, 10)
+      const { faults } = exchanges.simulator
+      const hear = faults.set({ kind: 'silence', exchange: 'upbit' })
+      const path = '/v1/candles'
+      const admit = faults.set({ kind: 'refuse', exchange: 'upbit', status: 500, on: 'rest', path })
+      return () => {
+        hear()
+        admit()
+        const mend = altered(ingesters, ({ absentOnce }) => (url, rows) => {
+          const market = /candles.*\bmarket=([\w-]+)/.exec(url)?.[1]
+          if (market === undefined || absentOnce.has(market)) return rows
+          absentOnce.add(market)
+          return rows.slice(0, length)
+        })
+        world.after(MINUTE_MS, mend)
+      }
+    },
+  },
+  'cut socket': {
+    minutes: [0.02, 0.1],
+    losesFrames: true,
+    begin: ({ exchanges }, pick) => {
+      const { host } = pick.ingester()
+      const isNoticed = pick.of(true, false)
+      for (const way of [...exchanges.ways]) if (way.host === host) way.wire.cut(isNoticed)
+    },
+  },
+}

@@ -1,0 +1,83 @@
+import { type EpochMs, formatTimestamp, MINUTE_MS } from '@kimchi/core'
+import { type RawRedis, readSamples } from '@kimchi/testkit'
+import { COINS } from '../service.ts'
+import type { Host } from '../world.ts'
+import type { Kinds } from './kind.ts'
+
+/** The minutes from an instant on of which live samples are stored, as `2026-11-30T02:31:00 BTC`. */
+async function liveMinutes(redis: RawRedis, from: EpochMs): Promise<ReadonlySet<string>> {
+  const samples = (
+    await Promise.all(COINS.map(symbol => readSamples(redis, symbol, () => {}, from / MINUTE_MS)))
+  ).flat()
+  const live = samples.filter(({ source, minute }) => source === 'live' && minute * MINUTE_MS >= from)
+  return new Set(live.map(({ symbol, minute }) => `${formatTimestamp(minute)} ${symbol}`))
+}
+
+/** What Redis does to everybody. */
+export const REDIS_KINDS: Kinds = {
+  'Redis away': {
+    minutes: [0.02, 30],
+    begin: ({ redis, world }) => {
+      redis.state.isUp = false
+      redis.cut()
+      return () => Object.assign(redis.state, { isUp: true, upSince: world.now })
+    },
+  },
+  'Redis cut': {
+    minutes: [1, 2],
+    begin: ({ redis, replica }, pick) => {
+      redis.cut(pick.of(undefined, pick.ingester().host, replica.host))
+    },
+  },
+  'lost writes': {
+    minutes: [3, 4],
+    begin: async ({ redis, world, ingesters, find }, pick) => {
+      await redis.save()
+      const isCut = pick.of(true, false)
+      const lose = async () => {
+        const lostAt = world.now
+        const hosts = ingesters.map(({ host }) => host)
+        const from = Math.max(lostAt - 5 * MINUTE_MS, ...hosts.map(host => host.startedAt + MINUTE_MS))
+        const confirmed = await liveMinutes(redis.raw, from)
+        await redis.reload()
+        // A primary may change behind a connection that stays.
+        if (isCut) redis.cut()
+        const check = async () => {
+          // What an ingester that has ended had written, candles have to bring back.
+          const isCalm = (host: Host, i: number) => ingesters[i]?.host === host && host.troubledUntil < lostAt
+          if (redis.state.upSince > lostAt || !redis.isWell() || !hosts.every(isCalm)) return
+          const kept = await liveMinutes(redis.raw, from)
+          for (const each of confirmed)
+            if (!kept.has(each)) find(each.slice(0, 19), `not sent again: ${each}`)
+        }
+        world.after(2 * MINUTE_MS, check)
+      }
+      world.after(pick.between(100, 20_000), lose)
+    },
+  },
+  // By the first word of its error: what it does not take until somebody mends it, or until it has loaded its data.
+  'Redis refuses': {
+    minutes: [0.02, 20],
+    begin: ({ redis, world }, pick) => {
+      redis.state.refusal = pick.of(
+        "OOM command not allowed when used memory > 'maxmemory'.",
+        'MISCONF Redis is configured to save RDB snapshots, but cannot persist to disk.',
+        "READONLY You can't write against a read only replica.",
+        'LOADING Redis is loading the dataset in memory',
+      )
+      return () => Object.assign(redis.state, { refusal: undefined, upSince: world.now })
+    },
+  },
+  'lost replies': {
+    minutes: [1, 2],
+    begin: ({ redis }, pick) => {
+      redis.state.lostReplies = pick.between(1, 4)
+    },
+  },
+  'no library': {
+    minutes: [1, 2],
+    begin: async ({ redis }) => {
+      await redis.flushFunctions()
+    },
+  },
+}

@@ -215,13 +215,6 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: ['apps/ingester', 'backfill/several-ingesters'],
   },
   {
-    breaks: 'a snapshot that comes too late makes no samples',
-    file: 'apps/ingester/src/minute/minute-loop.ts',
-    search: "isLate ? 'late' : undefined",
-    replace: "isLate && minute < 0 ? 'late' : undefined",
-    tests: ['apps/ingester', 'minute/minute-loop', 'minute/blocked-loop'],
-  },
-  {
     breaks: 'a quarantined pair is not stored',
     file: 'apps/ingester/src/coins/quarantine.ts',
     search: 'samples.filter(({ symbol }) => tracked.has(symbol))',

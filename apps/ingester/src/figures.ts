@@ -41,7 +41,7 @@ function eachOf<T extends { exchange: Exchange }>(
 /**
  * What an ingester tells of itself, under one name in the status hash, in `kp_status` and on `/metrics`:
  * `open_minutes` is `kimchi_ingester_open_minutes`. One value for each exchange, reason or outcome has a field of its own:
- * `gaps` with `{late: 1}` is `gaps_late` and `kimchi_ingester_gaps_total{reason="late"}`, `silences` of upbit is
+ * `gaps` with `{behind: 1}` is `gaps_behind` and `kimchi_ingester_gaps_total{reason="behind"}`, `silences` of upbit is
  * `upbit_silences` and `kimchi_ingester_silences_total{exchange="upbit"}`.
  */
 export function figuresOf(status: IngesterStatus): Readonly<Record<string, Figure>> {
@@ -72,8 +72,6 @@ export function figuresOf(status: IngesterStatus): Readonly<Record<string, Figur
     missing: one(catalogue.missing),
     catalogue_problem: one(catalogue.problem),
     last_minute: one(last && formatTimestamp(last.turn.minute)),
-    samples_accepted: one(minutes.samples),
-    skipped_turns: one(minutes.skipped),
     gaps_last_minute: one(last && summarise(last.gaps)),
     gaps: each('reason', minutes.gaps, counter('Minutes without a live sample, per coin and minute.')),
     last_written_minute: one(queue.lastWrittenMinute && formatTimestamp(queue.lastWrittenMinute)),
@@ -130,7 +128,7 @@ export function figuresOf(status: IngesterStatus): Readonly<Record<string, Figur
 
 /**
  * The status hash of one ingester as readable texts. An exchange is put before the name (`upbit_silences`), an
- * outcome or a reason after it (`gaps_late`).
+ * outcome or a reason after it (`gaps_behind`).
  * @see docs/architecture.md#data-in-redis
  */
 export function statusFields(status: IngesterStatus): Record<string, string> {

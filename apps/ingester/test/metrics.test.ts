@@ -46,12 +46,10 @@ const STATUS: IngesterStatus = {
   feeds: { feeds: [feed] },
   minutes: {
     last: {
-      turn: { minute: 29_000_000, lateMs: 0, steppedMs: 0, skipped: 0 },
+      turn: { minute: 29_000_000, lateMs: 0 },
       gaps: [],
       samples: [],
     },
-    samples: 100,
-    skipped: 2,
     gaps: { 'upbit-down': 4 },
     waits: waited(0.1, 2.5),
   },

@@ -18,7 +18,7 @@ const MOST_POSSIBLE_E4: PremiumE4 = 1e10
 
 /**
  * Why a coin has no sample for a minute. `behind`: an exchange's stream had not passed M in time;
- * `late`: this process took its snapshot too late; `halted`: the coin is halted and no trade is known in the
+ * `halted`: the coin is halted and no trade is known in the
  * minute, so candles never fill it; `halting`: the coin is halted but traded in the minute, or its exchange was not
  * heard, so candles may fill it; `implausible`: no premium of one coin, unless `ALLOW` names it; `impossible`: none of
  * any pair.
@@ -26,7 +26,6 @@ const MOST_POSSIBLE_E4: PremiumE4 = 1e10
 export type GapReason =
   | 'halted'
   | 'halting'
-  | 'late'
   | 'clock-skew'
   | 'upbit-down'
   | 'binance-down'
@@ -38,7 +37,7 @@ export type GapReason =
   | 'impossible'
 
 /** Why a minute stays a gap once its candles are known. The other reasons say what the feeds missed. */
-export type SettledReason = Exclude<GapReason, 'halting' | 'late' | 'clock-skew' | 'behind'>
+export type SettledReason = Exclude<GapReason, 'halting' | 'clock-skew' | 'behind'>
 
 /** What is known of one leg of a sample just before M. */
 export interface Leg {

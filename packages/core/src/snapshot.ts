@@ -30,15 +30,10 @@ export interface Snapshot {
 /**
  * Every coin's sample of minute M, or the reason why there is none. Call it when both streams have passed M,
  * or when it is too late to wait for them.
- * @param obstacle why no coin can have a sample @default what the streams show
  * @see docs/architecture.md#samples-and-gaps
  */
-export function takeSnapshot(
-  latest: LatestTicks,
-  minute: EpochMinute,
-  coins: readonly Coin[],
-  obstacle: GapReason | undefined = obstacleTo(latest, minute),
-): Snapshot {
+export function takeSnapshot(latest: LatestTicks, minute: EpochMinute, coins: readonly Coin[]): Snapshot {
+  const obstacle = obstacleTo(latest, minute)
   const upbitUp = latest.tradedBefore('upbit', minute)
   const binanceUp = latest.tradedBefore('binance', minute)
   const rate = latest.legBefore('upbit', RATE_MARKET, minute)
@@ -77,7 +72,7 @@ function isHaltOf(leg: Leg | undefined, minute: EpochMinute): boolean {
 }
 
 /** Why no coin can have a sample although both exchanges are up; undefined where nothing is in the way. */
-function obstacleTo(latest: LatestTicks, minute: EpochMinute): GapReason | undefined {
+function obstacleTo(latest: LatestTicks, minute: EpochMinute): 'clock-skew' | 'behind' | undefined {
   const isAny = (test: (exchange: Exchange) => boolean) => test('upbit') || test('binance')
   if (isAny(exchange => latest.skewedBefore(exchange, minute))) return 'clock-skew'
   if (isAny(exchange => !latest.tradedBefore(exchange, minute))) return undefined

@@ -180,7 +180,6 @@ t.test('a halt outranks every other reason, because it takes the coin off the li
   const latest = record(UPBIT_BTC, RATE, BINANCE_BTC)
   latest.setTradable('binance', 'ETHUSDT', false, at(-30))
   t.strictSame(outcomes(latest, M, [BTC, ETH]), ['behind', 'halted'])
-  t.match(takeSnapshot(latest, M, [BTC, ETH], 'late').gaps, [{ reason: 'late' }, { reason: 'halted' }])
   t.strictSame(outcomes(latest, M + 9, [BTC, ETH]), ['upbit-down', 'halting'])
 })
 

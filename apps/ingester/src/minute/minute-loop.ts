@@ -1,24 +1,8 @@
-import {
-  type Context,
-  type Gap,
-  type LatestTicks,
-  type Milliseconds,
-  type Sample,
-  takeSnapshot,
-} from '@kimchi/core'
+import { type Context, type Gap, type LatestTicks, type Sample, takeSnapshot } from '@kimchi/core'
 import { Histogram } from '@kimchi/runtime'
 import type { MinuteQueue, SettledMinute } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
 import { type MinuteTurn, minuteTurns } from './minute-turns.ts'
-
-/**
- * How late after M + 2 s a snapshot may be: streams have until M + 5 s to pass M, and a pause of this process that
- * is too short to count as a silence may follow.
- */
-const MAX_LATE_MS: Milliseconds = 6_000
-
-/** When the wall clock steps this far within a minute, ticks or the snapshot have wrong times. */
-const MAX_STEP_MS: Milliseconds = 2_000
 
 export interface MinuteReport {
   readonly turn: MinuteTurn
@@ -48,8 +32,6 @@ export class MinuteLoop {
     'Delay beyond M + 2 s before the snapshot of minute M was taken, while a stream had not passed M.',
   )
   #last: MinuteReport | undefined
-  /** `skipped` are minutes that passed while the process paused, the machine slept or its clock stepped. */
-  readonly #counts = { samples: 0, skipped: 0 }
 
   constructor(options: MinuteLoopOptions, context: Omit<Context, 'random'>) {
     this.#options = options
@@ -69,7 +51,6 @@ export class MinuteLoop {
   status() {
     return {
       last: this.#last,
-      ...this.#counts,
       /** Coin minutes without a sample, by reason. */
       gaps: this.#gaps,
       /** How long after M + 2 s snapshots were taken. */
@@ -80,9 +61,7 @@ export class MinuteLoop {
   #sample(turn: MinuteTurn): MinuteReport {
     const { latest, quarantine, queue } = this.#options
     const { minute } = turn
-    const isLate = turn.lateMs > MAX_LATE_MS || turn.steppedMs > MAX_STEP_MS
-    const obstacle = isLate ? 'late' : undefined
-    const { samples: taken, gaps } = takeSnapshot(latest, minute, quarantine.subscribed, obstacle)
+    const { samples: taken, gaps } = takeSnapshot(latest, minute, quarantine.subscribed)
     const samples = quarantine.judgeMinute(taken)
     const settled = gaps.filter((gap): gap is SettledMinute => gap.reason === 'halted')
     const isHalt = ({ reason }: Gap) => reason === 'halted' || reason === 'halting'
@@ -93,10 +72,8 @@ export class MinuteLoop {
 
   #note(report: MinuteReport): void {
     const { turn, gaps } = report
-    const { minute, lateMs, skipped } = turn
+    const { minute, lateMs } = turn
     this.#last = report
-    this.#counts.samples += report.samples.length
-    this.#counts.skipped += skipped
     this.#waits.labelled({}).observe(lateMs / 1_000)
     countReasons(gaps, this.#gaps)
     const samples = report.samples.length

@@ -142,20 +142,3 @@ t.test(
     })
   },
 )
-
-// docs/faults.md, 24
-t.test(
-  'a clock stepped forward just before a minute turn makes that minute a gap, and the next one a sample',
-  async t => {
-    const { clock, stored, reports, trade, pass } = start(t)
-    await pass(50_000)
-    trade(141_400_000)
-    clock.step(10_000)
-    await pass(3_000)
-    t.match(reports.at(-1), { turn: { minute: M + 1 }, gaps: [{ reason: 'late' }] })
-    await pass(30_000)
-    trade(141_400_000)
-    await pass(30_000)
-    t.match(stored, [{ minute: M + 2 }])
-  },
-)

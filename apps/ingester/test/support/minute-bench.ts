@@ -1,4 +1,4 @@
-import { type Coin, LatestTicks, type Sample } from '@kimchi/core'
+import { type Clock, type Coin, LatestTicks, type Milliseconds, type Sample } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import { createDoors, RestClient } from '@kimchi/feeds'
 import { createSimulator, type SimulatedCoin } from '@kimchi/simulator'
@@ -22,13 +22,19 @@ interface BenchOptions {
   readonly simulated?: readonly SimulatedCoin[]
 }
 
-/** Real feeds on a real simulator, and the real loop, on a clock that the test turns. */
+/** Real feeds on a real simulator, and the real loop, on a clock that the test turns; `setOurs` makes our wall clock wrong. */
 export async function openMinuteBench(t: Test, { coins = COINS, simulated = SIMULATED }: BenchOptions = {}) {
   const clock = createManualClock(Date.UTC(2026, 10, 20, 12, 0, 30))
   const simulator = createSimulator({ coins: simulated, clock, limits: false })
   const { openSocket, fetch } = networkOf(simulator)
   const ending = new AbortController()
-  const context = { clock, random: () => 0.5, log: createMemoryLog(), signal: ending.signal }
+  let aheadMs = 0
+  const ours: Clock = {
+    now: () => clock.now() + aheadMs,
+    elapsed: () => clock.elapsed(),
+    wait: (ms, signal) => clock.wait(ms, signal),
+  }
+  const context = { clock: ours, random: () => 0.5, log: createMemoryLog(), signal: ending.signal }
   const latest = new LatestTicks()
   const settings = { ...doorSettings(readConfig(MEMORY_URLS)), userAgent: 'test', openSocket, fetch }
   const doors = createDoors(settings, context)
@@ -66,5 +72,8 @@ export async function openMinuteBench(t: Test, { coins = COINS, simulated = SIMU
   await untilIdle()
   /** Samples that differ from what the exchange itself last sent, or would have sent, before their minute. */
   const wrong = () => samples.filter(sample => sampleProblem(sample, simulator) !== undefined)
-  return { clock, simulator, samples, reports, passTo, wrong }
+  const setOurs = (ms: Milliseconds) => {
+    aheadMs = ms
+  }
+  return { clock, simulator, samples, reports, passTo, wrong, setOurs }
 }

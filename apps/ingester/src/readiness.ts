@@ -75,7 +75,7 @@ export function notesOf({ doors, heldBack, quarantine, backfill, mending }: Inge
       held => noteOf(held, quarantine.allowed),
       more => `${more} more coins are not published, kimchi_ingester_held_back_coins counts them by reason`,
     ),
-    ...backfill.unreadable.markets.map(({ reason }) => `minutes stay open: ${reason}`),
+    ...backfill.unreadable.reasons.map(reason => `minutes stay open: ${reason}`),
   ]
 }
 

@@ -78,7 +78,7 @@ const STATUS: IngesterStatus = {
     troubled: [
       { symbol: 'XRP', reason: 'upbit GET /v1/candles/minutes/1: HTTP 404', failures: 1, waitsUntil: 0 },
     ],
-    unreadable: { pages: { upbit: 2, binance: 0 }, markets: [] },
+    unreadable: { pages: { upbit: 2, binance: 0 }, reasons: [] },
     drift: { compared: 10, medianE4: 70, worst: { symbol: 'BTC', minute: 29_000_000, e4: 300 } },
     problem: undefined,
   },

@@ -20,9 +20,8 @@ t.test('another address than the first is a note', async t => {
 // docs/faults.md, 103
 t.test('a market whose candles cannot be read is a note', async t => {
   const reason = 'upbit candles of KRW-ADA: the response is no list of candles'
-  const markets = [{ exchange: 'upbit', market: 'KRW-ADA', start: 0, since: 0, lastAt: 0, times: 2, reason }]
   const status = statusWith({ base: {} })
-  const unreadable = { pages: { upbit: 2, binance: 0 }, markets } as const
+  const unreadable = { pages: { upbit: 2, binance: 0 }, reasons: [reason] }
   const withMarket = { ...status, backfill: { ...status.backfill, unreadable } } as IngesterStatus
   t.strictSame(notesOf(withMarket), [`minutes stay open: ${reason}`])
 })

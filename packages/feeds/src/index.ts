@@ -11,13 +11,7 @@ export type { Decoded, Protocol } from './feed/protocol.ts'
 export { subscribedMarkets } from './feed/subscribed-markets.ts'
 export { type HttpAnswer, userAgentOf } from './http.ts'
 export { HttpError } from './http-error.ts'
-export {
-  type CandlePage,
-  type CandleRequest,
-  type MinuteCandle,
-  type MinutesBetween,
-  UnreadableCandles,
-} from './rest/candles.ts'
+export type { CandlePage, CandleRequest, MinuteCandle } from './rest/candles.ts'
 export { RestClient } from './rest/client.ts'
 export { Retry } from './retry.ts'
 export { upbitProtocol } from './upbit.ts'

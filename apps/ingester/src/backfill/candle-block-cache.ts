@@ -3,16 +3,18 @@ import {
   type Context,
   type EpochMinute,
   type Exchange,
+  HOUR_MS,
+  isWorthALine,
   KimchiError,
+  type Log,
   type Market,
   MINUTE_MS,
   type Milliseconds,
   minuteOf,
   REFERENCE_MARKETS,
 } from '@kimchi/core'
-import type { CandleRequest, Want } from '@kimchi/feeds'
+import type { CandlePage, CandleRequest, Want } from '@kimchi/feeds'
 import { CARRY_MINUTES, CandleBlock, type MissingCandles } from './candle-block.ts'
-import { type FetchPage, type PartialPage, ReadablePages, UNREADABLE_AFTER_MS } from './readable-pages.ts'
 
 /**
  * Minutes that one block decides; each of Upbit's lies within one of Binance's. An answer holds 200 candles of
@@ -27,9 +29,6 @@ export const CANDLE_GRACE_MS: Milliseconds = 10_000
 /** A block that was fetched this many minutes after a minute decides it for good. */
 const FINAL_AFTER_MINUTES = 10
 
-/** Names the page of the newest candle among those of its market. */
-const NEWEST: EpochMinute = -1
-
 /** If a candle that should exist is missing, we ask again after this long; missing twice counts as missing. */
 export const CONFIRM_MISSING_AFTER_MS: Milliseconds = MINUTE_MS
 
@@ -38,6 +37,8 @@ export const CONFIRM_MISSING_AFTER_MS: Milliseconds = MINUTE_MS
  * 45 of each of the four coins at once.
  */
 const MAX_BLOCKS = 270
+
+export type FetchPage = (request: CandleRequest, want?: Want) => Promise<CandlePage>
 
 /** A block that is to be fetched. */
 interface BlockRequest {
@@ -62,23 +63,33 @@ interface CachedBlock {
  * Both exchanges' candles in aligned blocks, each fetched once however many callers wait for it. A block that
  * was fetched 10 minutes after the minute asked for is final. One that was fetched earlier, and ends before that
  * minute, is fetched again, at most once a minute. So is any block in which a candle is missing that should
- * exist, until a second answer lacks it too, and every ten minutes one with a row that cannot be read. The cache drops
- * the least recently used blocks.
+ * exist, until a second answer lacks it too, and any with a row that cannot be read. The cache drops the least recently
+ * used blocks.
  */
 export class CandleBlockCache {
-  readonly #pages: ReadablePages
+  readonly #fetchPage: FetchPage
   readonly #clock: Clock
+  readonly #log: Log
   readonly #blocks = new Map<string, CachedBlock>()
+  readonly #unreadablePages: Record<Exchange, number> = { upbit: 0, binance: 0 }
   #newestMinute: { readonly clockMinute: EpochMinute; readonly minute: Promise<EpochMinute> } | undefined
 
   constructor(fetchPage: FetchPage, context: Pick<Context, 'clock' | 'log'>) {
-    this.#pages = new ReadablePages(fetchPage, context)
+    this.#fetchPage = fetchPage
     this.#clock = context.clock
+    this.#log = context.log
   }
 
-  /** What cannot be read of the exchanges' answers. */
+  /** What could not be read of the exchanges' answers. */
   unreadable() {
-    return this.#pages.status()
+    const oldest = this.#clock.elapsed() - HOUR_MS
+    const recent = [...this.#blocks.values()].filter(({ fetchedAt }) => fetchedAt > oldest)
+    return {
+      /** How many pages had rows that could not be read. */
+      pages: { ...this.#unreadablePages },
+      /** What was wrong with those of the last hour of which no better one has come. */
+      reasons: [...new Set(recent.flatMap(({ fetched }) => fetched?.problem ?? []))],
+    }
   }
 
   /**
@@ -127,8 +138,7 @@ export class CandleBlockCache {
     newest: EpochMinute,
   ): boolean {
     const age = this.#clock.elapsed() - fetchedAt
-    if (fetched?.isUnconfirmed) return age < CONFIRM_MISSING_AFTER_MS
-    if (fetched?.isUnreadable && age >= UNREADABLE_AFTER_MS) return false
+    if (fetched?.isUnconfirmed || fetched?.problem) return age < CONFIRM_MISSING_AFTER_MS
     return completeTo >= Math.min(newest, minute + FINAL_AFTER_MINUTES) || fetched?.reaches(minute) === true
   }
 
@@ -151,15 +161,22 @@ export class CandleBlockCache {
     const first = start - CARRY_MINUTES
     // Upbit answers with the newest candles there are, however old.
     const count = exchange === 'upbit' ? BLOCK_MINUTES.upbit : last - first + 1
-    const page = await this.#pages.fetch({ exchange, market, count, last }, start, want)
+    const page = await this.#fetchPage({ exchange, market, count, last }, want)
+    if (page.message !== undefined) this.#noteUnreadable(exchange, page.message)
     const missing = missingOf({ exchange, count }, page, { first, last, previous })
-    return new CandleBlock(page.candles, newest, missing)
+    return new CandleBlock(page.candles, newest, missing, page.message)
+  }
+
+  #noteUnreadable(exchange: Exchange, reason: string): void {
+    const pages = ++this.#unreadablePages[exchange]
+    if (isWorthALine(pages))
+      this.#log.warn({ reason, pages }, 'candles cannot be read, their minutes stay open')
   }
 
   async #fetchNewestMinute(clockMinute: EpochMinute): Promise<EpochMinute> {
     try {
       const market = REFERENCE_MARKETS.binance
-      const { candles } = await this.#pages.fetch({ exchange: 'binance', market, count: 2 }, NEWEST)
+      const { candles } = await this.#fetchPage({ exchange: 'binance', market, count: 2 })
       const [open] = candles.at(-1) ?? []
       if (open === undefined) throw new KimchiError('KIMCHI_ERR_REST', `binance has no candle of ${market}`)
       return Math.min(open - 1, clockMinute)
@@ -176,7 +193,7 @@ export class CandleBlockCache {
  */
 function missingOf(
   { exchange, count }: Pick<CandleRequest, 'exchange' | 'count'>,
-  { candles, unreadable }: PartialPage,
+  { candles, unreadable = [] }: CandlePage,
   { first, last, previous }: { first: EpochMinute; last: EpochMinute; previous: CandleBlock | undefined },
 ): MissingCandles {
   const there = new Set(candles.map(([minute]) => minute))

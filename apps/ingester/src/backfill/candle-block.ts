@@ -28,8 +28,8 @@ export class CandleBlock {
   readonly newestTrade: EpochMinute
   /** Whether a candle is missing that another answer may have. */
   readonly isUnconfirmed: boolean
-  /** Whether a candle may be in a row that could not be read. */
-  readonly isUnreadable: boolean
+  /** What is wrong with the rows that could not be read, in which a candle may be; undefined where there was none. */
+  readonly problem: string | undefined
   /** Candles with a trade, by their minutes. */
   readonly #trades: ReadonlyMap<EpochMinute, MinuteCandle>
   readonly #completeTo: EpochMinute
@@ -44,12 +44,12 @@ export class CandleBlock {
     candles: readonly MinuteCandle[],
     completeTo: EpochMinute,
     missing: MissingCandles = new Map(),
+    problem?: string,
   ) {
     const trades = candles.filter(([, , volume]) => volume > 0)
     this.newestCandle = candles.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY
-    const states = new Set(missing.values())
-    this.isUnconfirmed = states.has('unconfirmed')
-    this.isUnreadable = states.has('unreadable')
+    this.isUnconfirmed = [...missing.values()].includes('unconfirmed')
+    this.problem = problem
     this.#trades = new Map(trades.map(candle => [candle[0], candle]))
     this.newestTrade = trades.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY
     this.#completeTo = completeTo
@@ -58,7 +58,7 @@ export class CandleBlock {
 
   /** No trade, for sure. On Upbit this also means that the market has no older candles. */
   get isEmpty(): boolean {
-    return this.#trades.size === 0 && !this.isUnconfirmed && !this.isUnreadable
+    return this.#trades.size === 0 && !this.isUnconfirmed && this.problem === undefined
   }
 
   /** Whether the answer has the candle of `minute`, or a later one. */

@@ -12,11 +12,10 @@ import {
   RATE_MARKET,
   type UtcDate,
 } from '@kimchi/core'
-import { HttpError, type RestClient, Retry, UnreadableCandles } from '@kimchi/feeds'
+import { HttpError, type RestClient, Retry } from '@kimchi/feeds'
 import { isRetryable, type SampleReader, type SampleWriter } from '@kimchi/store'
-import { CandleBlockCache, CONFIRM_MISSING_AFTER_MS } from './candle-block-cache.ts'
+import { CandleBlockCache, CONFIRM_MISSING_AFTER_MS, type FetchPage } from './candle-block-cache.ts'
 import { type CoinMinutes, type Decided, decideWindow } from './decide-minutes.ts'
-import type { FetchPage } from './readable-pages.ts'
 import { windowsOf } from './windows.ts'
 
 /** Five days are exactly 36 blocks of Upbit's candles, and 9 of Binance's. */
@@ -92,8 +91,7 @@ export class HistoryImport {
   constructor(options: HistoryImportOptions, context: Context) {
     this.#options = options
     this.#context = context
-    const mayRetry = (thrown: unknown, failures: number) =>
-      !isRefusal(thrown) && !isUnreadable(thrown) && failures < MAX_RETRIES
+    const mayRetry = (thrown: unknown, failures: number) => !isRefusal(thrown) && failures < MAX_RETRIES
     this.#fetchPage = request =>
       this.#retrying(() => options.rest.fetchCandles(request), `the candles of ${request.market}`, mayRetry)
     this.#blocks = new CandleBlockCache(this.#fetchPage, context)
@@ -179,13 +177,10 @@ export class HistoryImport {
    */
   async #decide(window: CoinMinutes): Promise<Decided> {
     const { clock, signal } = this.#context
-    // Ten minutes of it, and the cache leaves out the rows.
-    const what = `the candles of ${window.coin.symbol}`
-    const decide = () => this.#retrying(() => decideWindow(window, this.#blocks), what, isUnreadable)
-    let decided = await decide()
+    let decided = await decideWindow(window, this.#blocks)
     if (decided.open.length > 0) {
       await clock.wait(CONFIRM_MISSING_AFTER_MS, signal)
-      decided = await decide()
+      decided = await decideWindow(window, this.#blocks)
     }
     const { upbit, binance } = window.coin
     const newest = window.minutes.at(-1) ?? 0
@@ -257,10 +252,6 @@ export class HistoryImport {
 /** Whether the exchange refused the request itself. */
 function isRefusal(thrown: unknown): boolean {
   return thrown instanceof HttpError && thrown.status >= 400 && thrown.status < 500
-}
-
-function isUnreadable(thrown: unknown): boolean {
-  return thrown instanceof UnreadableCandles
 }
 
 /** What is noted of a day that candles leave without some samples, or without any, and of one that `ALLOW` opens. */

@@ -43,7 +43,7 @@ export function statusWith(changes: object): IngesterStatus {
     queue: { waiting: 0, problem: undefined, damaged: [], totals: {} },
     backfill: {
       troubled: [],
-      unreadable: { pages: { upbit: 2, binance: 0 }, markets: [] },
+      unreadable: { pages: { upbit: 2, binance: 0 }, reasons: [] },
     },
     mending: { mended: 0, problem: undefined },
   }

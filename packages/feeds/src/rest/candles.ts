@@ -18,6 +18,10 @@ export type MinuteCandle = readonly [minute: EpochMinute, close: number, volume:
 /** Some candles, ascending, each minute at most once. */
 export interface CandlePage {
   readonly candles: readonly MinuteCandle[]
+  /** Where others may be, in rows that are no candles. @default nowhere */
+  readonly unreadable?: readonly MinutesBetween[]
+  /** What is wrong with those rows. */
+  readonly message?: string
 }
 
 /** Some candles of a market, the newest unless it says otherwise. */
@@ -38,11 +42,12 @@ export interface MinutesBetween {
   readonly before: EpochMinute
 }
 
-/** A page with a row that is no candle, or with two different candles of one minute. */
-export class UnreadableCandles extends KimchiError {
-  /** What the page's other rows say. */
+/**
+ * A page with a row that is no candle, or with two different candles of one minute: another base may have a better one.
+ * It says what its other rows say.
+ */
+export class UnreadableCandles extends KimchiError implements CandlePage {
   readonly candles: readonly MinuteCandle[]
-  /** Where the candles of its bad rows may be; minutes with a candle in `candles` can be used. */
   readonly unreadable: readonly MinutesBetween[]
 
   constructor(message: string, candles: readonly MinuteCandle[], unreadable: readonly MinutesBetween[]) {

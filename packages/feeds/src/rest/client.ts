@@ -4,7 +4,7 @@ import type { Doors } from '../door/door.ts'
 import type { Want } from '../door/way.ts'
 import type { TradingPrices } from '../feed/trading-status.ts'
 import type { HttpAnswer } from '../http.ts'
-import { CANDLES, type CandlePage, type CandleRequest, readCandles } from './candles.ts'
+import { CANDLES, type CandlePage, type CandleRequest, readCandles, UnreadableCandles } from './candles.ts'
 import { parseTradingPrices } from './trading-prices.ts'
 
 /** One for all clients of the process: it only writes paths. */
@@ -40,15 +40,19 @@ export class RestClient {
 
   /**
    * 1-minute candles, by one request. A minute without a trade is absent on Upbit, so that the page reaches back
-   * further, and has volume 0 on Binance.
-   * @throws UnreadableCandles for an answer of which not every row can be read, once each base has given one
+   * further, and has volume 0 on Binance. Where each base has given a page with rows that cannot be read, the last one.
+   * @throws UnreadableCandles for a page of which no row can be read
    */
   async fetchCandles(request: CandleRequest, want?: Want): Promise<CandlePage> {
     const { exchange } = request
     const { path, paramsOf } = CANDLES[exchange]
     const ccxt = await this.#endpoints()
     const read = ({ json }: HttpAnswer) => ({ candles: readCandles(json, request) })
-    return this.#doors[exchange].get(ccxt[exchange](path, paramsOf(request)), read, want)
+    const answer = this.#doors[exchange].get<CandlePage>(ccxt[exchange](path, paramsOf(request)), read, want)
+    return answer.catch(thrown => {
+      if (thrown instanceof UnreadableCandles && thrown.candles.length > 0) return thrown
+      throw thrown
+    })
   }
 
   /** The markets of Binance that trade now, by one call of weight 4. */

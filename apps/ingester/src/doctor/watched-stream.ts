@@ -77,7 +77,7 @@ export async function openStream(
       others = []
       context.signal.addEventListener('abort', () => void attempt.close(), { once: true })
     },
-    onFrame: (decoded, frame) => {
+    onFrame: (decoded, _connection, frame) => {
       answer()
       record(name, frame)
       if (decoded.kind === 'tick') ticks.push(decoded.tick)

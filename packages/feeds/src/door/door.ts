@@ -54,10 +54,9 @@ export interface DoorOptions {
 }
 
 /** What is opened, and what hears of it. */
-export interface StreamOptions extends Pick<ConnectionOptions, 'protocol'> {
+export interface StreamOptions extends Pick<ConnectionOptions, 'protocol' | 'onFrame'> {
   /** Those of interest when a connection is opened. */
   readonly markets: () => readonly Market[]
-  readonly onFrame: (...args: [...Parameters<ConnectionOptions['onFrame']>, connection: Connection]) => void
   /** Called with each attempt. */
   readonly onAttempt?: (connection: Connection) => void
   /** Resolves when a connection works, or has ended. @default its first data */
@@ -147,17 +146,8 @@ export class Door {
 
   #connect(base: string, { protocol, markets, onFrame, onAttempt }: StreamOptions): Connection {
     const { userAgent, openSocket } = this.#options
-    const connection: Connection = openConnection(
-      {
-        protocol,
-        base,
-        userAgent,
-        openSocket,
-        markets: markets(),
-        onFrame: (decoded, frame) => onFrame(decoded, frame, connection),
-      },
-      this.#context,
-    )
+    const options = { protocol, base, userAgent, openSocket, markets: markets(), onFrame }
+    const connection = openConnection(options, this.#context)
     onAttempt?.(connection)
     return connection
   }

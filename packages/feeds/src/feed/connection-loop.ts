@@ -44,7 +44,7 @@ export class ConnectionLoop {
       const stream = {
         protocol,
         markets,
-        onFrame: (decoded: Decoded, _frame: Buffer, connection: Connection) => onFrame(decoded, connection),
+        onFrame,
         onAttempt: (connection: Connection) => this.#attend(connection),
       }
       // The door tells of what fails, and waits before the next one.

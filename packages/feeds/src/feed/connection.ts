@@ -37,7 +37,7 @@ export interface ConnectionOptions {
   readonly markets: readonly Market[]
   /** @default a real one */
   readonly openSocket?: OpenSocket | undefined
-  readonly onFrame: (decoded: Decoded, frame: Buffer) => void
+  readonly onFrame: (decoded: Decoded, connection: Connection, frame: Buffer) => void
 }
 
 /** Opens a socket, subscribes when it is open, and hands on its frames until it ends. */
@@ -148,7 +148,7 @@ export class Connection {
       this.#dataFrames += 1
       this.#live.open()
     }
-    this.#onFrame(decoded, frame)
+    this.#onFrame(decoded, this, frame)
     if (decoded.kind === 'shutdown') this.#due.open()
     if (decoded.kind === 'error') {
       const message = `${this.#protocol.exchange} error frame: ${decoded.message}`

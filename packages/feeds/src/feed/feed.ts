@@ -132,15 +132,9 @@ export class Feed {
 
   #receive(decoded: Decoded, connection: Connection): void {
     if (decoded.kind === 'tick') this.#receiveTick(decoded.tick, connection)
-    else if (decoded.kind === 'halted') this.#receiveHalt(decoded.market)
     else if (decoded.kind === 'malformed') this.#miss(decoded)
     // From now on a frame follows each trade.
     else if (decoded.kind === 'ack') this.#statusRequests.seed(this.#markets)
-  }
-
-  #receiveHalt(market: Market): void {
-    this.#renewals.hear(market, false, false)
-    this.#sink.setTradable(this.#exchange, market, false, this.#clock.now())
   }
 
   /**

@@ -38,11 +38,9 @@ export interface Decoder {
 /** What one frame was. */
 export type Decoded =
   | { readonly kind: 'tick'; readonly tick: Tick }
-  /** A market that does not trade, in a frame without a last trade. */
-  | { readonly kind: 'halted'; readonly market: Market }
   /** The exchange has done what a message of ours asked for. */
   | { readonly kind: 'ack' }
-  /** Well formed, but a heartbeat, of another channel or of a market that is not subscribed. */
+  /** Well formed, but a heartbeat, of another channel, of a market that is not subscribed or has never traded. */
   | { readonly kind: 'ignored' }
   /** The exchange is about to close this connection. */
   | { readonly kind: 'shutdown' }

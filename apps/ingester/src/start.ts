@@ -1,20 +1,11 @@
 import { setMaxListeners } from 'node:events'
-import {
-  type Context,
-  DAY_MINUTES,
-  type EpochMinute,
-  LatestTicks,
-  type Milliseconds,
-  messageOf,
-  minuteOf,
-} from '@kimchi/core'
+import { type Coin, type Context, LatestTicks, type Milliseconds, messageOf } from '@kimchi/core'
 import { createDoors, type DoorOptions, RestClient, userAgentOf } from '@kimchi/feeds'
 import { openOpsServer, type RunningApp } from '@kimchi/runtime'
 import {
   type Board,
   type ConnectOptions,
   isRetryable,
-  type KnownCoin,
   MinuteQueue,
   openRedis,
   readServerHealth,
@@ -24,8 +15,7 @@ import {
 import { Backfill } from './backfill/run-backfill.ts'
 import { HeldBack } from './coins/held-back.ts'
 import { Quarantine } from './coins/quarantine.ts'
-import { CatalogueRefresh, type PublishedCoin } from './coins/refresh-catalogue.ts'
-import { CoinTracking } from './coins/track-coins.ts'
+import { CatalogueRefresh } from './coins/refresh-catalogue.ts'
 import { type Config, doorSettings } from './config.ts'
 import { statusFields } from './figures.ts'
 import { createMetrics } from './metrics.ts'
@@ -68,7 +58,7 @@ export interface Ingester extends RunningApp {
  */
 export async function startIngester(config: Config, options: IngesterOptions): Promise<Ingester> {
   const { log, clock, random, id, version, refreshMs } = options
-  const { ALLOW: allow, DENY: deny, SAMPLE_RETENTION_DAYS: retentionDays } = config
+  const { ALLOW: allow, DENY: deny } = config
   const startedAt = clock.now()
   const ending = new AbortController()
   // Requests and waits of all coins listen.
@@ -85,10 +75,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   /** The coins in Redis; undefined while it can't be read. */
   const readPublished = async () => {
     try {
-      const board = await readBoard(store)
-      if (board === undefined) return undefined
-      const oldest = minuteOf(clock.now()) - retentionDays * DAY_MINUTES
-      return await Promise.all(board.coins.map(coin => markForgotten(coin, oldest, reader)))
+      return (await readBoard(store))?.coins
     } catch (thrown) {
       if (!isRetryable(thrown)) fail(thrown)
       log.info({ reason: messageOf(thrown) }, 'could not read Redis; continuing without it')
@@ -96,8 +83,10 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     }
   }
 
-  const quarantine = new Quarantine({ allow, deny, onJudged: () => tracking.update() })
-  const tracking = new CoinTracking({ quarantine, writer, log })
+  // Where that fails, the writer sends the coins with the next minute.
+  const onTracked = (coins: readonly Coin[]) =>
+    void writer.track(coins).catch(thrown => log.debug({ err: thrown }, 'coins not tracked'))
+  const quarantine = new Quarantine({ allow, deny, onTracked })
   const heldBack = new HeldBack()
   const catalogue: CatalogueRefresh = new CatalogueRefresh(
     {
@@ -206,18 +195,6 @@ async function readBoard({ redis, reader, writer }: Store): Promise<Board | unde
   if (!(await redis.untilReady(REDIS_READY_WITHIN_MS))) return undefined
   await writer.verify()
   return reader.readBoard()
-}
-
-/** Notes of a coin that nobody tracks whether it has a row since a minute. */
-async function markForgotten(
-  coin: KnownCoin,
-  oldest: EpochMinute,
-  reader: SampleReader,
-): Promise<PublishedCoin> {
-  if (coin.order !== undefined) return { ...coin, isForgotten: false }
-  const days = await reader.readDays(coin.symbol).catch(() => undefined)
-  const { lastMinute = Number.NEGATIVE_INFINITY } = days?.entries.at(-1) ?? {}
-  return { ...coin, isForgotten: lastMinute < oldest }
 }
 
 /** @param onRefused called when an exchange refuses our subscription */

@@ -34,7 +34,6 @@ const STATUS: IngesterStatus = {
   quarantine: {
     tracked: 10,
     quarantined: [],
-    allowSetting: undefined,
     allowed: [],
     denied: [],
   },

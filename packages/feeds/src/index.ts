@@ -1,6 +1,6 @@
 export { binanceProtocol } from './binance.ts'
 export { type Catalogue, matchCoins, type WantedCoins } from './catalogue/catalogue.ts'
-export { checkListings, type Listings } from './catalogue/listings.ts'
+export type { Listings } from './catalogue/listings.ts'
 export { DENIALS } from './catalogue/pairs.ts'
 export { createDoors, DEFAULT_BASES, type Door, type DoorOptions, type Doors } from './door/door.ts'
 export { NoLongerWanted, type Want } from './door/way.ts'

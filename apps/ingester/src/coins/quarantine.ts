@@ -18,8 +18,8 @@ export interface QuarantineOptions {
   readonly allow: readonly string[]
   /** The symbols that `DENY` names. */
   readonly deny: readonly string[]
-  /** Called when pairs were judged, before the samples that may be stored are returned. */
-  readonly onJudged?: () => void
+  /** Called with the coins to publish when they have changed, before samples of theirs are returned. */
+  readonly onTracked?: (coins: readonly Coin[]) => void
 }
 
 export type QuarantineStatus = ReturnType<Quarantine['status']>
@@ -33,18 +33,19 @@ export type QuarantineStatus = ReturnType<Quarantine['status']>
 export class Quarantine {
   readonly #allow: ReadonlySet<string>
   readonly #deny: ReadonlySet<string>
-  readonly #onJudged: () => void
+  readonly #onTracked: NonNullable<QuarantineOptions['onTracked']>
   /** Pairs of the catalogue that are compared no more, with the name of each one's coin. */
   #released: ReadonlyMap<string, string> = new Map()
   /** What the last comparison of each other pair has shown; undefined before the first. */
   #held: ReadonlyMap<string, string | undefined> = new Map()
   #catalogue: readonly Coin[] = []
   #subscribed: readonly Coin[] = []
+  #tracked: readonly Coin[] = []
 
-  constructor({ allow, deny, onJudged = () => {} }: QuarantineOptions) {
+  constructor({ allow, deny, onTracked = () => {} }: QuarantineOptions) {
     this.#allow = new Set(allow)
     this.#deny = new Set(deny)
-    this.#onJudged = onJudged
+    this.#onTracked = onTracked
   }
 
   /** Coins to subscribe and sample: all but the denied ones. */
@@ -54,7 +55,7 @@ export class Quarantine {
 
   /** Coins to store and publish, in the catalogue's order. */
   get tracked(): readonly Coin[] {
-    return this.#subscribed.filter(coin => !this.#held.has(pairOf(coin)))
+    return this.#tracked
   }
 
   /** Replaces the catalogue. A coin under another name may be another coin, and is compared like a new one. */
@@ -72,7 +73,7 @@ export class Quarantine {
     this.#released = new Map(this.#subscribed.filter(isReleased).map(coin => [pairOf(coin), coin.name]))
     const pairs = this.#subscribed.map(pairOf).filter(pair => !this.#released.has(pair))
     this.#held = new Map(pairs.map(pair => [pair, this.#held.get(pair)]))
-    this.#onJudged()
+    this.#track()
   }
 
   /**
@@ -96,7 +97,7 @@ export class Quarantine {
     }
     this.#held = held
     this.#released = released
-    this.#onJudged()
+    this.#track()
     const tracked = new Set(this.tracked.map(({ symbol }) => symbol))
     return samples.filter(({ symbol }) => tracked.has(symbol))
   }
@@ -106,20 +107,22 @@ export class Quarantine {
       const pair = pairOf(coin)
       return this.#held.has(pair) ? [{ symbol: coin.symbol, reason: this.#held.get(pair) }] : []
     })
-    const differing = quarantined.filter(({ reason }) => reason !== undefined)
-    const allow = [...new Set([...this.#allow, ...differing.map(({ symbol }) => symbol)])]
     return {
       /** How many coins are published. */
       tracked: this.tracked.length,
       /** Pairs that are not published yet, and how they differ from the market; undefined before a comparison. */
       quarantined,
-      /** The setting that publishes every pair that differs at the next start; undefined while there is none. */
-      allowSetting: differing.length === 0 ? undefined : `ALLOW=${allow.join(',')}`,
       /** What `ALLOW` names. */
       allowed: [...this.#allow],
       /** Symbols of the catalogue that `DENY` names. */
       denied: this.#catalogue.map(({ symbol }) => symbol).filter(symbol => this.#deny.has(symbol)),
     }
+  }
+
+  #track(): void {
+    const before = this.#tracked
+    this.#tracked = this.#subscribed.filter(coin => !this.#held.has(pairOf(coin)))
+    if (JSON.stringify(this.#tracked) !== JSON.stringify(before)) this.#onTracked(this.#tracked)
   }
 
   /** The median premium of all pairs, published or not; undefined while fewer than half have one. */

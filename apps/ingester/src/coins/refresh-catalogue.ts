@@ -7,15 +7,7 @@ import {
   type Milliseconds,
   messageOf,
 } from '@kimchi/core'
-import {
-  type Catalogue,
-  checkListings,
-  DENIALS,
-  type Listings,
-  matchCoins,
-  Retry,
-  type WantedCoins,
-} from '@kimchi/feeds'
+import { type Catalogue, DENIALS, type Listings, matchCoins, Retry, type WantedCoins } from '@kimchi/feeds'
 import type { KnownCoin } from '@kimchi/store'
 import type { CatalogueNow } from './quarantine.ts'
 
@@ -25,19 +17,13 @@ import type { CatalogueNow } from './quarantine.ts'
  */
 const FEW_COINS = 4
 
-/** A coin that was published, and may no longer be tracked. */
-export interface PublishedCoin extends KnownCoin {
-  /** Whether its last row is older than the retention: what has its ticker now may be another coin. */
-  readonly isForgotten: boolean
-}
-
 export interface CatalogueOptions {
   readonly wanted: WantedCoins
   /**
    * Every coin that was ever published, as Redis has it; undefined while Redis can't be read. The feeds start
    * with them before, or without, the exchanges' lists.
    */
-  readonly readPublished: () => Promise<readonly PublishedCoin[] | undefined>
+  readonly readPublished: () => Promise<readonly KnownCoin[] | undefined>
   readonly fetchListings: () => Promise<Listings>
   /** Called with the coins that are known at start, and after each refresh, changed or not. */
   readonly onCatalogue: (now: CatalogueNow) => void
@@ -59,7 +45,8 @@ export class CatalogueRefresh {
   readonly #options: CatalogueOptions
   readonly #context: Context
   #coins: readonly Coin[] = []
-  #listings: Listings | undefined
+  /** Whether the exchanges' lists have been taken. */
+  #isLoaded = false
   /** Coins that the last lists lacked. */
   #lacking: ReadonlySet<string> = new Set()
   /** Aborted to end the wait for the next refresh early. */
@@ -106,11 +93,11 @@ export class CatalogueRefresh {
     return this.#status
   }
 
-  #start(tracked: readonly Coin[], published: readonly PublishedCoin[]): void {
+  #start(tracked: readonly Coin[], published: readonly KnownCoin[]): void {
     this.#coins = matchAgain(this.#options.wanted, tracked)
     if (this.#coins.length === 0) return
     this.#status = { ...this.#status, coins: this.#coins.length }
-    this.#options.onCatalogue({ coins: this.#coins, published: published.filter(isRemembered) })
+    this.#options.onCatalogue({ coins: this.#coins, published })
   }
 
   async #refresh(): Promise<void> {
@@ -121,21 +108,20 @@ export class CatalogueRefresh {
     this.#context.signal.throwIfAborted()
     const published = known ?? []
     const tracked = published.filter(({ order }) => order !== undefined)
-    const isFirst = this.#listings === undefined
+    const isFirst = !this.#isLoaded
     // What was published needs no comparison with the market, which may be far off it by now.
     if (isFirst && wanted === 'all' && known === undefined)
       throw new KimchiError('KIMCHI_ERR_NOT_READY', 'Redis has not said yet which coins were published')
     if (isFirst && this.#coins.length === 0) this.#start(tracked, published)
     const next = await fetchListings()
-    checkListings(this.#listings, next)
     // Only Redis knows whether an unlisted coin was tracked before, and such a coin must not stop a restart.
     if (isFirst && known !== undefined) refuseUnknown(wanted, next, published)
     const present = [...tracked, ...this.#coins].map(({ symbol }) => symbol)
     const matched = matchCoins({ ...next, wanted, tracked: present })
     this.#checkLosses(matched)
     this.#accept(matched)
-    this.#listings = next
-    onCatalogue({ coins: matched.coins, published: published.filter(isRemembered) })
+    this.#isLoaded = true
+    onCatalogue({ coins: matched.coins, published })
   }
 
   /** @throws KimchiError `KIMCHI_ERR_CATALOGUE` when many coins are gone, or one for the first time */
@@ -166,10 +152,6 @@ export class CatalogueRefresh {
       this.#context.log.warn({ missing }, `COINS that are not tracked: ${missing.join(', ')}`)
     this.#status = { coins: coins.length, missing, problem: undefined }
   }
-}
-
-function isRemembered({ isForgotten }: PublishedCoin): boolean {
-  return !isForgotten
 }
 
 /** The tracked coins that COINS names and that today's table of pairs still allows. */

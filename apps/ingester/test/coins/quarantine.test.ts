@@ -1,7 +1,7 @@
 import type { Coin, Sample } from '@kimchi/core'
 import fc from 'fast-check'
 import t from 'tap'
-import { Quarantine } from '../../src/coins/quarantine.ts'
+import { Quarantine, type QuarantineOptions } from '../../src/coins/quarantine.ts'
 import { coinOf } from '../support/market.ts'
 
 function coinsOf(...symbols: string[]): Coin[] {
@@ -29,8 +29,8 @@ function market(percent = 2, spread = 0.1): Record<string, number> {
   return Object.fromEntries(MARKET.map(({ symbol }, at) => [symbol, percent + at * spread]))
 }
 
-function open({ allow = [] as string[], deny = [] as string[] } = {}) {
-  const quarantine = new Quarantine({ allow, deny })
+function open({ allow = [], deny = [], onTracked }: Partial<QuarantineOptions> = {}) {
+  const quarantine = new Quarantine({ allow, deny, ...(onTracked && { onTracked }) })
   const follow = (coins: Coin[], published: Coin[] = []) => quarantine.follow({ coins, published })
   const check = (premiums: Record<string, number>) =>
     quarantine.judgeMinute(samplesOf(premiums)).map(({ symbol }) => symbol)
@@ -50,7 +50,7 @@ t.test('one comparison releases a pair within 15 points of the median, and nothi
     const { quarantine, follow, check } = opened
     follow([...MARKET, NEW])
     t.notOk(quarantine.tracked.includes(NEW))
-    t.match(quarantine.status(), { quarantined: [{ reason: undefined }], allowSetting: undefined })
+    t.match(quarantine.status(), { quarantined: [{ reason: undefined }] })
     t.equal(check({ ...market(), NEW: 17.6 }).length, 10, 'NEW is 15.1 points off')
     t.strictSame(quarantine.status().quarantined, [
       {
@@ -77,7 +77,7 @@ t.test('an empty Redis with 5, 10 and 200 coins: all but the one at +130 %, by o
       published.map(({ symbol }) => symbol),
       `${count} coins`,
     )
-    t.match(quarantine.status(), { quarantined: [{ symbol: 'C3' }], allowSetting: 'ALLOW=C3' })
+    t.match(quarantine.status(), { quarantined: [{ symbol: 'C3' }] })
     t.equal(check({ ...premiums, C3: 15 }).length, count, 'that one as soon as it matches')
   }
 })
@@ -162,10 +162,23 @@ t.test('a minority of wrong pairs does not keep the others from being published'
   )
 })
 
-t.test('the status names the setting that publishes every quarantined pair', async t => {
-  t.equal(open().quarantine.status().allowSetting, undefined)
-  const { quarantine, follow, check } = open({ allow: ['OLD'] })
-  follow([...MARKET, NEW, ...coinsOf('OLD', 'NEXT')], MARKET)
-  check({ ...market(), NEW: 40, NEXT: -20 })
-  t.equal(quarantine.status().allowSetting, 'ALLOW=OLD,NEW,NEXT', 'with those that are allowed already')
+t.test('what is published is told when it changes, and not in between', async t => {
+  const told: string[][] = []
+  const onTracked = (coins: readonly Coin[]) => void told.push(coins.map(({ name }) => name))
+  const { follow, check } = open({ onTracked })
+  follow([...MARKET, NEW], MARKET)
+  check(market())
+  const names = MARKET.map(({ name }) => name)
+  t.strictSame(told, [names], 'NEW is quarantined')
+  check({ ...market(), NEW: 2 })
+  check({ ...market(), NEW: 2 })
+  t.equal(told.length, 2)
+  const [first, ...others] = MARKET as [Coin, ...Coin[]]
+  follow([{ ...first, name: 'Other' }, ...others], MARKET)
+  check(market())
+  t.strictSame(
+    told.slice(2),
+    [names.slice(1), ['Other', ...names.slice(1)]],
+    'the market confirms a renamed coin',
+  )
 })

@@ -1,9 +1,6 @@
 import { KimchiError } from '@kimchi/core'
 import { type Fields, isFields, shown } from '../feed/parse-frame.ts'
 
-/** A list is broken when it keeps a smaller share than this of the markets that the last one had. */
-const LEAST_SHARE = 0.75
-
 /** One market of Upbit in KRW, as `market/all` lists it. */
 export interface UpbitListing {
   /** `KRW-BTC` */
@@ -31,7 +28,7 @@ export interface Listings {
 
 /**
  * The KRW markets in Upbit's raw answer to `market/all`. A bad entry is left out.
- * @throws KimchiError `KIMCHI_ERR_CATALOGUE` when it is no list, or no entry of it can be read
+ * @throws KimchiError `KIMCHI_ERR_CATALOGUE` when it has none
  * @see docs/exchanges.md#upbit-rest
  */
 export function parseUpbitListings(answer: unknown): readonly UpbitListing[] {
@@ -40,7 +37,7 @@ export function parseUpbitListings(answer: unknown): readonly UpbitListing[] {
 
 /**
  * The USDT markets in Binance's raw answer to `exchangeInfo`. A bad entry is left out.
- * @throws KimchiError `KIMCHI_ERR_CATALOGUE` when it has no list of symbols, or no entry of it can be read
+ * @throws KimchiError `KIMCHI_ERR_CATALOGUE` when it has none
  * @see docs/exchanges.md#binance-rest
  */
 export function parseBinanceListings(answer: unknown): readonly BinanceListing[] {
@@ -48,46 +45,26 @@ export function parseBinanceListings(answer: unknown): readonly BinanceListing[]
   return toListings('binance exchangeInfo symbols', symbols, toBinanceListing)
 }
 
-/**
- * Refuses implausible lists, so that the caller keeps those before.
- * @param before undefined when there were none
- * @throws KimchiError `KIMCHI_ERR_CATALOGUE` when one is empty or has lost more than a quarter of the markets
- *   before: an exchange never delists so many within an hour
- */
-export function checkListings(before: Listings | undefined, now: Listings): void {
-  for (const exchange of ['upbit', 'binance'] as const) {
-    const [count, countBefore] = [now[exchange].length, before?.[exchange].length ?? 0]
-    if (count > 0 && count >= countBefore * LEAST_SHARE) continue
-    const least = `must have at least three quarters of the ${countBefore} markets before`
-    throw new KimchiError('KIMCHI_ERR_CATALOGUE', `${exchange} list ${least}, got: ${count}`)
-  }
-}
-
-/** A listing, `other` for one in another currency, or undefined for an entry that cannot be read. */
-type Entry<L> = L | 'other' | undefined
-
-function toListings<L>(field: string, answer: unknown, toListing: (entry: Fields) => Entry<L>): readonly L[] {
+/** @param toListing gives undefined for an entry that cannot be read, or is in another currency */
+function toListings<L>(field: string, answer: unknown, toListing: (entry: Fields) => L | undefined) {
   const entries = Array.isArray(answer) ? answer : []
-  const listings = entries.map(entry => (isFields(entry) ? toListing(entry) : undefined))
-  if (listings.some(listing => listing !== undefined))
-    return listings.filter(listing => listing !== undefined && listing !== 'other') as L[]
-  const got = Array.isArray(answer) ? `${answer.length} entries, none of them readable` : shown(answer)
+  const listings = entries.flatMap(entry => (isFields(entry) ? (toListing(entry) ?? []) : []))
+  if (listings.length > 0) return listings
+  const got = Array.isArray(answer) ? `${answer.length} entries, none of them usable` : shown(answer)
   throw new KimchiError('KIMCHI_ERR_CATALOGUE', `${field} must be a list of markets, got: ${got}`)
 }
 
-function toUpbitListing({ market, english_name: englishName }: Fields): Entry<UpbitListing> {
+function toUpbitListing({ market, english_name: englishName }: Fields): UpbitListing | undefined {
   if (typeof market !== 'string') return undefined
   const [quote = '', asset = '', ...rest] = market.split('-')
-  if (quote === '' || asset === '' || rest.length > 0) return undefined
-  if (quote !== 'KRW') return 'other'
+  if (quote !== 'KRW' || asset === '' || rest.length > 0) return undefined
   return { market, asset, name: displayName(englishName) ?? asset }
 }
 
-function toBinanceListing(entry: Fields): Entry<BinanceListing> {
+function toBinanceListing(entry: Fields): BinanceListing | undefined {
   const { symbol: market, baseAsset: asset, quoteAsset: quote, status } = entry
   if (typeof market !== 'string' || typeof asset !== 'string' || typeof status !== 'string') return undefined
-  if (asset === '' || market !== `${asset}${quote}`) return undefined
-  if (quote !== 'USDT') return 'other'
+  if (quote !== 'USDT' || asset === '' || market !== `${asset}${quote}`) return undefined
   return { market, asset, trading: status === 'TRADING' && entry.isSpotTradingAllowed !== false }
 }
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { checkListings, parseBinanceListings, parseUpbitListings } from '../../src/catalogue/listings.ts'
+import { parseBinanceListings, parseUpbitListings } from '../../src/catalogue/listings.ts'
 
 // Made after docs/exchanges.md#upbit-rest (market/all) and #binance-rest (exchangeInfo).
 const UPBIT = [
@@ -105,26 +105,4 @@ t.test('names of any script are made fit for a line of text', async t => {
   t.equal(nameOf(5), 'X')
   t.equal(nameOf('n'.repeat(500))?.length, 80)
   t.equal(nameOf('𝔹'.repeat(500)), '𝔹'.repeat(80), 'no character is cut in two')
-})
-
-t.test('a list that is empty or has lost more than a quarter is refused', async t => {
-  const lists = (count: number) => ({
-    upbit: Array.from({ length: count }, () => ({ market: 'KRW-BTC', asset: 'BTC', name: 'Bitcoin' })),
-    binance: [{ market: 'BTCUSDT', asset: 'BTC', trading: true }],
-  })
-  checkListings(undefined, lists(1))
-  checkListings(lists(200), lists(150))
-  checkListings(lists(200), lists(300))
-  for (const [before, count] of [
-    [200, 149],
-    [200, 100],
-    [200, 0],
-    [0, 0],
-  ] as const) {
-    t.throws(() => checkListings(lists(before), lists(count)), {
-      code: 'KIMCHI_ERR_CATALOGUE',
-      message: `upbit list must have at least three quarters of the ${before} markets before, got: ${count}`,
-    })
-  }
-  t.throws(() => checkListings(undefined, { ...lists(1), binance: [] }), { message: /^binance list/ })
 })

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { respond } from '@kimchi/api/response'
 import { type EpochMs, formatTimestamp, MINUTE_MS, type Milliseconds } from '@kimchi/core'
 import {
   type AuditOptions,
@@ -10,9 +9,9 @@ import {
   readSettled,
   sampleProblem,
 } from '@kimchi/testkit'
-import type { createReplica } from './service.ts'
+import type { DayReplica } from './service.ts'
 
-type Document = NonNullable<ReturnType<ReturnType<typeof createReplica>['documents']['live']>>
+type Document = NonNullable<ReturnType<DayReplica['documents']['live']>>
 type Truth = AuditOptions['truth']
 
 interface Row {
@@ -39,6 +38,17 @@ interface Resources {
   readonly waits: number
 }
 
+/** What a replica's lists were until now. */
+interface Seen {
+  tag: string
+  updatedAt: string
+  newest: string
+  lookedAt: EpochMs
+  /** The last look at which the newest list was not yet served, and the first that met an older one after it. */
+  unseenAt: EpochMs
+  olderAt?: EpochMs | undefined
+}
+
 /** So long readers may get an older list, when writes are lost: docs/faults.md, 109. */
 const OLDER_FOR_MS: Milliseconds = 5_000
 
@@ -58,13 +68,7 @@ export class Oracle {
   readonly counts = { lists: 0, values: 0, stored: 0 }
   readonly #truth: Truth
   readonly #digest = createHash('sha256')
-  #tag = ''
-  #updatedAt = ''
-  #newest = ''
-  #lookedAt: EpochMs = 0
-  /** The last look at which the newest list was not yet served, and the first that met an older one after it. */
-  #unseenAt: EpochMs = 0
-  #olderAt: EpochMs | undefined
+  readonly #seen = new Map<DayReplica, Seen>()
   readonly #known = new Set<string>()
   readonly #listed = new Set<string>()
 
@@ -77,29 +81,32 @@ export class Oracle {
   }
 
   /**
-   * What a caller gets of the live list at an instant.
+   * What a caller of a replica gets of the live list at an instant.
    * @param lostAt when Redis last lost writes
    */
-  readList(document: Document | undefined, now: EpochMs, lostAt: EpochMs): void {
+  readList(replica: DayReplica, now: EpochMs, lostAt: EpochMs): void {
+    const document = replica.documents.live()
     if (document === undefined) return
-    const before = this.#lookedAt
-    this.#lookedAt = now
-    if (document.tag !== this.#tag) {
-      this.#tag = document.tag
+    const seen = this.#seen.get(replica) ?? { tag: '', updatedAt: '', newest: '', lookedAt: 0, unseenAt: 0 }
+    this.#seen.set(replica, seen)
+    const before = seen.lookedAt
+    seen.lookedAt = now
+    if (document.tag !== seen.tag) {
+      seen.tag = document.tag
       this.counts.lists += 1
       const text = this.#take(document, now)
       const { updated_at, data } = JSON.parse(text) as { updated_at: string; data: Row[] }
-      this.#updatedAt = updated_at
+      seen.updatedAt = updated_at
       for (const row of data) this.#judge(row)
     }
-    if (this.#updatedAt < this.#newest) {
-      this.#olderAt ??= now
-      if (lostAt >= this.#unseenAt && now <= this.#olderAt + OLDER_FOR_MS) return
-      this.find(this.#updatedAt, `older list after ${this.#newest}`)
+    if (seen.updatedAt < seen.newest) {
+      seen.olderAt ??= now
+      if (lostAt >= seen.unseenAt && now <= seen.olderAt + OLDER_FOR_MS) return
+      this.find(seen.updatedAt, `${replica.host.name}: older list after ${seen.newest}`)
     }
-    if (this.#updatedAt !== this.#newest) this.#unseenAt = before
-    this.#newest = this.#updatedAt
-    this.#olderAt = undefined
+    if (seen.updatedAt !== seen.newest) seen.unseenAt = before
+    seen.newest = seen.updatedAt
+    seen.olderAt = undefined
   }
 
   /** Whether a coin was ever served. */
@@ -109,7 +116,7 @@ export class Oracle {
 
   /** The list when no candle of the minute has been read yet: these coins have live samples of it. */
   readLive(document: Document | undefined, minute: number, symbols: readonly string[]): void {
-    const rows = document === undefined ? [] : (JSON.parse(textOf(document, 0)) as { data: Row[] }).data
+    const rows = document === undefined ? [] : (JSON.parse(textOf(document)) as { data: Row[] }).data
     const at = formatTimestamp(minute)
     for (const symbol of symbols) {
       const shown = rows.find(row => row.symbol === symbol)?.snapshot_at
@@ -182,7 +189,7 @@ export class Oracle {
   }
 
   #take(document: Document, now: number): string {
-    const text = textOf(document, now)
+    const text = textOf(document)
     this.#digest.update(`${now} ${text}`)
     return text
   }
@@ -209,7 +216,6 @@ export class Oracle {
   }
 }
 
-function textOf(document: Document, now: number): string {
-  const response = respond(document, { method: 'GET', headers: {} }, now)
-  return Buffer.concat((response?.body ?? []).map(part => Buffer.from(part))).toString()
+function textOf({ body }: Document): string {
+  return Buffer.concat(body.map(part => Buffer.from(part))).toString()
 }

@@ -1,6 +1,7 @@
 import { DAY_MINUTES, type EpochMs, type Log, MINUTE_MS, type Milliseconds } from '@kimchi/core'
 import { DEFAULT_COINS } from '@kimchi/simulator'
 import { Draws } from '../seeded-random.ts'
+import { Caller } from './caller.ts'
 import { openExchanges } from './exchanges.ts'
 import { Oracle } from './oracle.ts'
 import { planDay } from './plan.ts'
@@ -31,6 +32,9 @@ const DATES = ['2026-11-30', '2026-12-31', '2028-02-28', '2028-02-29', '2026-11-
 
 /** How often a caller asks for the live list. */
 const READ_MS: Milliseconds = 1_000
+
+/** How often a caller asks for something by the routes, about. */
+const ASK_MS: Milliseconds = 30_000
 
 /** By then a minute's live samples are published; a candle is read later. */
 const LIVE_WITHIN_MS: Milliseconds = 9_000
@@ -68,7 +72,13 @@ export async function runDay(options: DayOptions) {
   const ingesters = ['a', 'b'].map(name =>
     createIngester(name, world, exchanges, redis, isAll, logOf(name, note)),
   )
-  const replica = createReplica(world, redis, logOf('api', note))
+  const others = new Draws(seed, 'callers')
+  // One has the true time but for faults, the other never has.
+  const replicas = [
+    await createReplica('api', world, redis, logOf('api', note), 0),
+    await createReplica('api-2', world, redis, logOf('api-2', note), others.between(-9_000, 9_000)),
+  ] as const
+  const [replica] = replicas
   const find = (minute: string, what: string) => {
     note(`found: ${what}`)
     oracle.find(minute, what)
@@ -100,16 +110,22 @@ export async function runDay(options: DayOptions) {
   const resources = () => ({
     sockets: exchanges.openSockets(),
     links: redis.openLinks(),
-    waits: ingesters.reduce((sum, { host }) => sum + host.waiting, replica.host.waiting),
+    waits: [...ingesters, ...replicas].reduce((sum, { host }) => sum + host.waiting, 0),
   })
   const read = () => {
-    oracle.readList(replica.documents.live(), world.now, redis.state.lostAt)
+    for (const each of replicas) oracle.readList(each, world.now, redis.state.lostAt)
     world.after(READ_MS, read)
+  }
+  const caller = new Caller(others, isAll, { find, hasListed })
+  const ask = () => {
+    world.after(others.between(1, 2 * ASK_MS), ask)
+    return caller.ask(others.of(replicas))
   }
 
   const realStart = performance.now()
   for (const ingester of ingesters) await ingester.start()
   read()
+  void ask()
   const from = Math.ceil(startAt / MINUTE_MS)
   let atFirst: ReturnType<typeof resources> | undefined
   const rowsOf = (symbol: string) => redis.raw.hgetall(`{kp}:daily:${symbol}`)
@@ -117,7 +133,8 @@ export async function runDay(options: DayOptions) {
   const before = new Map<string, Awaited<ReturnType<typeof rowsOf>>>()
   for (let minute = 1; minute <= minutes; minute++) {
     await world.passTo((from + minute) * MINUTE_MS + LIVE_WITHIN_MS)
-    oracle.readLive(replica.documents.live(), from + minute, COINS.filter(plan.isSafe))
+    for (const { documents } of replicas)
+      oracle.readLive(documents.live(), from + minute, COINS.filter(plan.isSafe))
     await world.passTo((from + minute) * MINUTE_MS + 30_000)
     // Each ingester has one connection to each exchange; a fault may have cut it just then.
     if (minute >= SETTLED_MINUTES && ingesters.every(ingester => ingester.isRunning()))
@@ -126,12 +143,15 @@ export async function runDay(options: DayOptions) {
     const [asked, next, soon] = [minute - 1, minute, minute + 1].map(at => COINS[at % COINS.length]) as [
       ...[asked: string, next: string, soon: string],
     ]
-    const days = replica.documents.history(asked, 7)
-    const troubledUntil = Math.max(redis.state.upSince, redis.state.lostAt, replica.host.troubledUntil)
-    const isCalm = redis.isWell() && troubledUntil < world.now - SERVED_WITHIN_MS
-    if (days) oracle.readDays(days, world.now, await rowsOf(asked), isCalm ? before.get(asked) : undefined)
+    for (const { documents, host } of replicas) {
+      const days = documents.history(asked, 7)
+      const troubledUntil = Math.max(redis.state.upSince, redis.state.lostAt, host.troubledUntil)
+      const isCalm = redis.isWell() && troubledUntil < world.now - SERVED_WITHIN_MS
+      const expected = isCalm ? before.get(asked) : undefined
+      if (days) oracle.readDays(days, world.now, await rowsOf(asked), expected)
+      void documents.load(next)
+    }
     before.set(soon, await rowsOf(soon))
-    void replica.documents.load(next)
     await checkRecovery()
   }
   const atLast = resources()
@@ -140,7 +160,10 @@ export async function runDay(options: DayOptions) {
   const digest = oracle.digest(await contents(redis.raw))
   const realMs = performance.now() - realStart
 
-  const ending = Promise.all([...ingesters.map(ingester => ingester.end()), replica.close()])
+  const ending = Promise.all([
+    ...ingesters.map(ingester => ingester.end()),
+    ...replicas.map(each => each.close()),
+  ])
   await world.passTo(world.now + MINUTE_MS)
   await ending
   redis.close()

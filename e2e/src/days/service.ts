@@ -1,7 +1,9 @@
 import { Writable } from 'node:stream'
+import './sync-zlib.ts'
+import { createApp } from '@kimchi/api/app'
 import { Documents } from '@kimchi/api/documents'
 import { followRedis } from '@kimchi/api/start'
-import type { KimchiError, Log } from '@kimchi/core'
+import type { KimchiError, Log, Milliseconds } from '@kimchi/core'
 import { createDoors, RestClient } from '@kimchi/feeds'
 import { type Ingester, startIngester } from '@kimchi/ingester'
 import { readConfig } from '@kimchi/ingester/config'
@@ -144,20 +146,32 @@ export async function warmUp(): Promise<void> {
   await new RestClient(doors).fetchListings().catch(() => {})
 }
 
-/** One replica's documents, kept up to date as the API does. */
-export function createReplica(world: World, redis: DayRedis, log: Log) {
-  const host = new Host('api', world)
+/** One replica: its documents, kept up to date as the API does, and its routes. */
+export type DayReplica = Awaited<ReturnType<typeof createReplica>>
+
+/** @param skew how far its clock is ahead of the true time, always */
+export async function createReplica(
+  name: string,
+  world: World,
+  redis: DayRedis,
+  log: Log,
+  skew: Milliseconds,
+) {
+  const host = new Host(name, world, skew)
   const connection = openRedis(ENV.REDIS_URL, {
     random: host.random,
     ...redis.networkOf(host),
   })
   const reader = new SampleReader({ redis: connection })
   const documents = new Documents({ reader, clock: host, log })
+  const { app } = createApp({ documents, clock: host, log })
+  await app.ready()
   void documents.poll()
   followRedis(connection, reader, documents, log)
   return {
     host,
     documents,
+    app,
     close: async () => {
       documents.close()
       await connection.close()

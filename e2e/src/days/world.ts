@@ -62,7 +62,7 @@ export class World {
 /** One process of the world, by its own wall clock. */
 export class Host implements Clock {
   readonly name: string
-  /** How far its wall clock is from the true time. */
+  /** How far its wall clock has been put ahead. */
   wallOffset: Milliseconds = 0
   pausedUntil: EpochMs = 0
   /** Killed: nothing of it reaches anybody any more. */
@@ -77,9 +77,13 @@ export class Host implements Clock {
   readonly startedAt: EpochMs
   #steppedAt: EpochMs = 0
 
-  constructor(name: string, world: World) {
+  readonly #skew: Milliseconds
+
+  /** @param skew how far its wall clock is ahead of the true time when it is right */
+  constructor(name: string, world: World, skew: Milliseconds = 0) {
     this.name = name
     this.world = world
+    this.#skew = skew
     this.random = new Draws(world.seed, `code of ${name}`).next
     this.network = new Draws(world.seed, `network of ${name}`)
     this.startedAt = world.now
@@ -89,7 +93,7 @@ export class Host implements Clock {
     this.pausedUntil = this.world.now + ms
   }
 
-  /** Puts its wall clock so far from the true time. */
+  /** Puts its wall clock so far ahead. */
   stepTo(offset: Milliseconds): void {
     this.wallOffset = offset
     this.#steppedAt = this.world.now
@@ -101,7 +105,7 @@ export class Host implements Clock {
   }
 
   now(): EpochMs {
-    return this.world.now + this.wallOffset
+    return this.world.now + this.#skew + this.wallOffset
   }
 
   elapsed(): Milliseconds {

@@ -2,7 +2,7 @@ import type { Milliseconds } from '@kimchi/core'
 import type { Alteration, openExchanges, Weather } from '../exchanges.ts'
 import type { Oracle } from '../oracle.ts'
 import type { DayRedis } from '../redis.ts'
-import type { createReplica, DayIngester } from '../service.ts'
+import type { DayIngester, DayReplica } from '../service.ts'
 import type { Host, World } from '../world.ts'
 
 export interface DayParts {
@@ -10,7 +10,7 @@ export interface DayParts {
   readonly exchanges: ReturnType<typeof openExchanges>
   readonly redis: DayRedis
   readonly ingesters: readonly DayIngester[]
-  readonly replica: ReturnType<typeof createReplica>
+  readonly replica: DayReplica
   /** Whether the ingesters track all coins, not those of a list. */
   readonly isAll: boolean
   /** Whether trades are so many that no exchange is ever silent for seconds. */

@@ -24,34 +24,20 @@ const STREAMS_PER_MESSAGE = 300
 export const binanceProtocol: Protocol = {
   exchange: 'binance',
   urlOf: base => `${base}/stream`,
-  subscribe: changes,
+  subscribe,
   createDecoder: createBinanceDecoder,
   stallAfterMs: 15_000,
   // Binance cuts at 24 h, sometimes sooner; four hours leave room for many attempts at a new connection.
   maxAgeMs: 20 * HOUR_MS,
   pingEveryMs: undefined,
-  // The limit is 5 messages a second.
-  sendSpacingMs: 1_000,
 }
 
-function changes(previous: readonly Market[], next: readonly Market[], id: number): string[] {
-  const before = new Set(previous)
-  const after = new Set(next)
-  const gone = previous.filter(market => !after.has(market))
-  const added = next.filter(market => !before.has(market))
-  return [...requests('UNSUBSCRIBE', gone, id), ...requests('SUBSCRIBE', added, id + gone.length)]
-}
-
-function requests(
-  method: 'SUBSCRIBE' | 'UNSUBSCRIBE',
-  markets: readonly Market[],
-  firstId: number,
-): string[] {
+function subscribe(markets: readonly Market[], id: number): string[] {
   const streams = markets.map(market => `${market.toLowerCase()}@miniTicker`)
   const messages: string[] = []
   for (let at = 0; at < streams.length; at += STREAMS_PER_MESSAGE) {
     const params = streams.slice(at, at + STREAMS_PER_MESSAGE)
-    messages.push(JSON.stringify({ method, params, id: firstId + at }))
+    messages.push(JSON.stringify({ method: 'SUBSCRIBE', params, id: id + at }))
   }
   return messages
 }
@@ -71,19 +57,15 @@ const CODE = /"(?:stream|s)"\s*:\s*"([^"@]+)/
  * A decoder of Binance miniTicker frames of a combined stream. It remembers each market's last frame, since only a
  * changed price or a risen volume proves a trade: Binance also sends a frame when old trades leave the 24 hours.
  */
-export function createBinanceDecoder(): Decoder {
-  let previous: ReadonlyMap<Market, Before> = new Map()
-  return {
-    setMarkets: markets => {
-      const beforeOf = (market: Market) => previous.get(market) ?? { price: Number.NaN, volume: Number.NaN }
-      previous = new Map(markets.map(market => [market, beforeOf(market)]))
-    },
-    decode: (frame, receivedAt) => {
-      const value = parseFrame(frame)
-      const payload = isFields(value) && value.data !== undefined ? value.data : value
-      if (!isFields(payload)) return unreadable(frame, CODE, previous)
-      return decodeFields(payload, previous, receivedAt)
-    },
+export function createBinanceDecoder(markets: readonly Market[]): Decoder {
+  const previous: ReadonlyMap<Market, Before> = new Map(
+    markets.map(market => [market, { price: Number.NaN, volume: Number.NaN }]),
+  )
+  return (frame, receivedAt) => {
+    const value = parseFrame(frame)
+    const payload = isFields(value) && value.data !== undefined ? value.data : value
+    if (!isFields(payload)) return unreadable(frame, CODE, previous)
+    return decodeFields(payload, previous, receivedAt)
   }
 }
 

@@ -22,14 +22,12 @@ import { type Decoded, type Decoder, IGNORED, type Protocol } from './feed/proto
 export const upbitProtocol: Protocol = {
   exchange: 'upbit',
   urlOf: base => base,
-  subscribe: (_previous, next, id) => [subscription(next, id)],
+  subscribe: (markets, id) => [subscription(markets, id)],
   createDecoder: createUpbitDecoder,
   stallAfterMs: 30_000,
   maxAgeMs: undefined,
   // Upbit cuts a connection that has been quiet for a minute.
   pingEveryMs: 20_000,
-  // Limits are 5 messages a second and 100 a minute.
-  sendSpacingMs: 1_000,
 }
 
 function subscription(markets: readonly Market[], id: number): string {
@@ -40,18 +38,13 @@ function subscription(markets: readonly Market[], id: number): string {
 const CODE = /"code"\s*:\s*"([^"]+)"/
 
 /** A decoder of Upbit ticker frames in format DEFAULT, binary or text. */
-export function createUpbitDecoder(): Decoder {
-  let wanted: ReadonlySet<Market> = new Set()
-  return {
-    setMarkets: markets => {
-      wanted = new Set(markets)
-    },
-    decode: (frame, receivedAt) => {
-      const value = parseFrame(frame)
-      if (!isFields(value)) return unreadable(frame, CODE, wanted)
-      if (value.type === 'ticker') return toTick(value, wanted, receivedAt)
-      return value.error === undefined ? IGNORED : complaint(value.error)
-    },
+export function createUpbitDecoder(markets: readonly Market[]): Decoder {
+  const wanted: ReadonlySet<Market> = new Set(markets)
+  return (frame, receivedAt) => {
+    const value = parseFrame(frame)
+    if (!isFields(value)) return unreadable(frame, CODE, wanted)
+    if (value.type === 'ticker') return toTick(value, wanted, receivedAt)
+    return value.error === undefined ? IGNORED : complaint(value.error)
   }
 }
 

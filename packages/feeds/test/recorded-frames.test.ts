@@ -9,15 +9,11 @@ const skip = noRecordings
 
 /** A decoder subscribed to every market of the recordings, so that it ignores none of them. */
 function upbit() {
-  const decoder = createUpbitDecoder()
-  decoder.setMarkets(['KRW-BTC', 'KRW-ETH', 'KRW-LAMB', 'KRW-WAVES', 'BTC-ARK', 'BTC-AQT', 'BTC-XTZ'])
-  return decoder
+  return createUpbitDecoder(['KRW-BTC', 'KRW-ETH', 'KRW-LAMB', 'KRW-WAVES', 'BTC-ARK', 'BTC-AQT', 'BTC-XTZ'])
 }
 
 function binance(markets = ['BTCUSDT', 'ATOMUSDT', 'NKNUSDT', 'BLZETH', 'LRCBTC', 'RUNEEUR']) {
-  const decoder = createBinanceDecoder()
-  decoder.setMarkets(markets)
-  return decoder
+  return createBinanceDecoder(markets)
 }
 
 function upbitTick(
@@ -58,7 +54,7 @@ t.test('every recorded Upbit ticker decodes to its exact tick, byte for byte', {
       }),
   )
   const decoder = upbit()
-  const decoded = frames.map(frame => decoder.decode(Buffer.from(frame), NOW))
+  const decoded = frames.map(frame => decoder(Buffer.from(frame), NOW))
   t.strictSame(decoded.flatMap(ticksOf), [
     upbitTick('KRW-BTC', 89_886_000, 1_786_613_070_200, 1_786_613_070_431, 'snapshot'),
     upbitTick('KRW-BTC', 89_887_000, 1_786_613_071_880, 1_786_613_071_943, 'stream'),
@@ -75,16 +71,16 @@ t.test('every recorded Upbit ticker decodes to its exact tick, byte for byte', {
 })
 
 t.test('real error frames are errors', { skip }, async t => {
-  const decoder = createUpbitDecoder()
+  const decoder = createUpbitDecoder([])
   const kinds = recordedLines('single-frames/upbit-errors-and-orderbook.2026-09-23.jsonl').map(
     ({ payload }) => {
-      const decoded = decoder.decode(Buffer.from(String(payload)), NOW)
+      const decoded = decoder(Buffer.from(String(payload)), NOW)
       return decoded.kind
     },
   )
   t.strictSame(kinds, ['ignored', 'error', 'error', 'error'])
   const binanceKinds = recordedLines('single-frames/binance-miniticker-and-error.2026-09_10.jsonl').map(
-    ({ payload }) => binance().decode(Buffer.from(String(payload)), NOW).kind,
+    ({ payload }) => binance()(Buffer.from(String(payload)), NOW).kind,
   )
   t.strictSame(binanceKinds, ['tick', 'tick', 'error'])
 })
@@ -94,7 +90,7 @@ t.test('every recorded Binance miniTicker decodes to its exact tick', { skip }, 
   const received = ccxt.filter(({ dir }) => dir === 'recv').map(({ payload }) => JSON.stringify(payload))
   const single = recordedText('single-frames/binance-miniticker.2025-2026.jsonl').split('\n')
   const decoder = binance()
-  const decoded = received.map(frame => decoder.decode(Buffer.from(frame), NOW))
+  const decoded = received.map(frame => decoder(Buffer.from(frame), NOW))
   t.strictSame(decoded.flatMap(ticksOf), [
     binanceTick('BTCUSDT', 64_117.99, 1_786_539_510_015),
     // The same price and a smaller volume: Binance sent it because a trade left the 24-hour window.
@@ -104,7 +100,7 @@ t.test('every recorded Binance miniTicker decodes to its exact tick', { skip }, 
     decoded.map(({ kind }) => kind),
     ['ack', 'tick', 'tick', 'ack', 'ignored', 'ignored'],
   )
-  const others = single.filter(line => line !== '').map(line => binance().decode(Buffer.from(line), NOW))
+  const others = single.filter(line => line !== '').map(line => binance()(Buffer.from(line), NOW))
   t.strictSame(others.flatMap(ticksOf), [
     binanceTick('BTCUSDT', 102_492.27, 1_749_183_266_025),
     binanceTick('ATOMUSDT', 4.159, 1_749_183_267_518),
@@ -115,14 +111,14 @@ t.test('every recorded Binance miniTicker decodes to its exact tick', { skip }, 
 t.test('every frame of a real stream of Upbit trades and books is ignored', { skip }, async t => {
   const decoder = upbit()
   const frames = recordedLines('cryptofeed/upbit-ws-trade-orderbook.2021-04-17.frames.jsonl')
-  const fromText = frames.map(({ payload }) => decoder.decode(Buffer.from(String(payload)), NOW).kind)
+  const fromText = frames.map(({ payload }) => decoder(Buffer.from(String(payload)), NOW).kind)
   t.equal(fromText.length, 449)
   t.ok(fromText.every(kind => kind === 'ignored'))
   const raw = recordedText('cryptofeed/upbit-ws-trade-orderbook.2021-04-17.raw.txt').split('\n')
   const literals = raw
     .map(line => /^[\d.]+: (b['"].*)$/.exec(line)?.[1])
     .filter(literal => literal !== undefined)
-  const fromBytes = literals.map(literal => decoder.decode(pythonBytes(literal), NOW).kind)
+  const fromBytes = literals.map(literal => decoder(pythonBytes(literal), NOW).kind)
   t.equal(fromBytes.length, 449)
   t.ok(fromBytes.every(kind => kind === 'ignored'))
 })
@@ -133,13 +129,13 @@ t.test(
   async t => {
     const decoder = binance()
     const frames = recordedLines('cryptofeed/binance-ws-combined.2021-10-12.frames.jsonl')
-    const kinds = frames.map(({ payload }) => decoder.decode(Buffer.from(String(payload)), NOW).kind)
+    const kinds = frames.map(({ payload }) => decoder(Buffer.from(String(payload)), NOW).kind)
     t.equal(kinds.length, 265)
     t.ok(kinds.every(kind => kind === 'ignored'))
     const raw = recordedText('cryptofeed/binance-ws-combined.2021-10-12.raw.txt').split('\n')
     const lines = raw.map(line => /^[\d.]+: (\{.*)$/.exec(line)?.[1]).filter(line => line !== undefined)
     t.equal(lines.length, 265)
-    t.ok(lines.every(line => decoder.decode(Buffer.from(line), NOW).kind === 'ignored'))
+    t.ok(lines.every(line => decoder(Buffer.from(line), NOW).kind === 'ignored'))
   },
 )
 
@@ -148,7 +144,7 @@ t.test('real frames cut at any byte are malformed and nothing else', { skip }, a
   const frame = Buffer.from(line)
   const decoder = upbit()
   for (let length = 0; length < frame.length; length++) {
-    if (decoder.decode(frame.subarray(0, length), NOW).kind !== 'malformed') t.fail(`cut at ${length}`)
+    if (decoder(frame.subarray(0, length), NOW).kind !== 'malformed') t.fail(`cut at ${length}`)
   }
-  t.equal(decoder.decode(frame, NOW).kind, 'tick')
+  t.equal(decoder(frame, NOW).kind, 'tick')
 })

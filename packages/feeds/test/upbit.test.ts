@@ -30,10 +30,8 @@ const TICK = {
 }
 
 function decode(frame: unknown, markets = ['KRW-BTC', 'KRW-ETH']) {
-  const decoder = createUpbitDecoder()
-  decoder.setMarkets(markets)
   const text = typeof frame === 'string' ? frame : JSON.stringify(frame)
-  return decoder.decode(Buffer.from(text), NOW)
+  return createUpbitDecoder(markets)(Buffer.from(text), NOW)
 }
 
 function tickOf(changes: object) {
@@ -133,12 +131,8 @@ t.test('a value that is not as documented is dropped, and named', async t => {
   for (const text of ['', 'x', '{"type":"ticker"', '"ticker"', '5', 'null', '[5]', '[{},{}]']) {
     t.equal(decode(text).kind, 'malformed', text)
   }
-  const decoder = createUpbitDecoder()
-  t.equal(
-    decoder.decode(Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d]), NOW).kind,
-    'malformed',
-    'no UTF-8',
-  )
+  const noUtf8 = Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d])
+  t.equal(createUpbitDecoder([])(noUtf8, NOW).kind, 'malformed')
 })
 
 // docs/faults.md, 97
@@ -159,7 +153,7 @@ t.test('a frame that cannot be read or placed names its market, where that is on
 })
 
 t.test('the subscription is one message with the complete list', async t => {
-  const messages = upbitProtocol.subscribe(['KRW-XRP'], ['KRW-BTC', 'KRW-ETH'], 35)
+  const messages = upbitProtocol.subscribe(['KRW-BTC', 'KRW-ETH'], 35)
   t.strictSame(
     messages.map(text => JSON.parse(text)),
     [[{ ticket: 'kimchi-z' }, { type: 'ticker', codes: ['KRW-BTC', 'KRW-ETH'] }]],

@@ -57,9 +57,9 @@ export class ConnectionLoop {
     }
   }
 
-  /** Changes the subscriptions on all open connections. */
-  setMarkets(markets: readonly Market[]): void {
-    for (const connection of this.#connections) connection.setMarkets(markets)
+  /** Has the open connections replaced, as the markets have changed. */
+  noteChange(): void {
+    for (const connection of this.#connections) connection.retire()
     this.#options.door.noteChange()
   }
 

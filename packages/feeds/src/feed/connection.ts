@@ -10,7 +10,6 @@ import WebSocket, { type ClientOptions } from 'ws'
 import { handshakeError, refusal, SubscriptionRefused, socketError } from './connection-errors.ts'
 import type { Decoded, Decoder, Protocol } from './protocol.ts'
 import { untilStalled } from './stall.ts'
-import { Subscription } from './subscription.ts'
 
 const HANDSHAKE_TIMEOUT_MS: Milliseconds = 10_000
 
@@ -57,12 +56,14 @@ export function openConnection(
 export class Connection {
   /** When the handshake succeeded; undefined before. */
   openedAt: EpochMs | undefined
+  /** Those that it subscribes to. */
+  readonly markets: readonly Market[]
   readonly #protocol: Protocol
   readonly #socket: WebSocket
   readonly #onFrame: ConnectionOptions['onFrame']
   readonly #clock: Clock
-  readonly #decoder: Decoder
-  readonly #subscription: Subscription
+  readonly #random: () => number
+  readonly #decode: Decoder
   readonly #over = new AbortController()
   readonly #live = createGate()
   readonly #due = createGate()
@@ -73,7 +74,7 @@ export class Connection {
   readonly signal: AbortSignal = this.#over.signal
   /** Resolves at the first data frame (snapshots are none: they repeat the past), or when it has ended. */
   readonly live = this.#live.passed
-  /** Resolves when the connection is to be replaced: it is old, the exchange announces its end, or it has ended. */
+  /** Resolves when it is to be replaced: it is old or {@link retire}d, the exchange announces its end, or it has ended. */
   readonly due = this.#due.passed
   /** Resolves with the reason when nothing more is read from it, with undefined when we closed it. */
   readonly ended = this.#ended.passed
@@ -87,10 +88,9 @@ export class Connection {
     this.#socket = socket
     this.#onFrame = onFrame
     this.#clock = clock
-    this.#decoder = protocol.createDecoder()
-    this.#decoder.setMarkets(markets)
-    const send = (message: string) => socket.send(message)
-    this.#subscription = new Subscription(protocol, markets, send, { clock, random, signal: this.signal })
+    this.#random = random
+    this.markets = markets
+    this.#decode = protocol.createDecoder(markets)
   }
 
   /** Listens to the socket from its opening to its end. */
@@ -113,15 +113,15 @@ export class Connection {
     })
   }
 
-  /** Changes the subscription on the same connection. */
-  setMarkets(markets: readonly Market[]): void {
-    this.#decoder.setMarkets(markets)
-    this.#subscription.setMarkets(markets)
+  /** Sends the subscription, or sends it again for its snapshots. */
+  subscribe(): void {
+    const id = Math.floor(this.#random() * 2 ** 40)
+    for (const message of this.#protocol.subscribe(this.markets, id)) this.#socket.send(message)
   }
 
-  /** Sends the subscription again, for its snapshots. */
-  renewSubscription(): void {
-    this.#subscription.renew()
+  /** Has it replaced. */
+  retire(): void {
+    this.#due.open()
   }
 
   /** Closes it, by force when the peer does not answer. Resolves when the socket is closed. */
@@ -143,7 +143,7 @@ export class Connection {
 
   #receive(frame: Buffer): void {
     if (this.signal.aborted) return
-    const decoded = this.#decoder.decode(frame, this.#clock.now())
+    const decoded = this.#decode(frame, this.#clock.now())
     if (decoded.kind === 'tick' && decoded.tick.origin === 'stream') {
       this.#dataFrames += 1
       this.#live.open()
@@ -163,7 +163,7 @@ export class Connection {
   async #begin(): Promise<void> {
     const { exchange, maxAgeMs, stallAfterMs } = this.#protocol
     this.openedAt = this.#clock.now()
-    this.#subscription.start()
+    this.subscribe()
     void this.#ping()
     if (maxAgeMs !== undefined) void this.#clock.wait(maxAgeMs, this.signal).then(() => this.#due.open())
     await untilStalled(() => this.#dataFrames, stallAfterMs, this.#clock, this.signal)

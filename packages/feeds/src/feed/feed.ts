@@ -1,14 +1,14 @@
 import type { Clock, Context, Exchange, Interruption, Market, Tick, TickSink } from '@kimchi/core'
 import type { Door } from '../door/door.ts'
+import type { TradingPrices } from '../rest/trading-prices.ts'
 import type { Connection } from './connection.ts'
 import { ConnectionLoop } from './connection-loop.ts'
 import { FeedCounters, type FeedState } from './feed-status.ts'
 import { type DataBefore, interruptionAt } from './interruption.ts'
 import type { Decoded, Protocol } from './protocol.ts'
 import { Renewals } from './renewals.ts'
-import { StatusRequests } from './status-requests.ts'
+import { type Answer, type Asked, StatusRequests } from './status-requests.ts'
 import { subscribedMarkets } from './subscribed-markets.ts'
-import { type Answer, type Asked, type TradingPrices, TradingStatus } from './trading-status.ts'
 
 export type FeedStatus = ReturnType<Feed['status']>
 
@@ -51,7 +51,6 @@ export class Feed {
   readonly #counters: FeedCounters
   readonly #door: FeedOptions['door']
   readonly #loop: ConnectionLoop
-  readonly #status: TradingStatus
   readonly #statusRequests: StatusRequests
   readonly #renewals = new Renewals()
   #running: Promise<void> | undefined
@@ -71,16 +70,22 @@ export class Feed {
     this.#clock = context.clock
     this.#markets = subscribedMarkets(this.#exchange, markets)
     this.#counters = new FeedCounters(this.#exchange, context)
-    const shared = { markets: () => this.#markets, counters: this.#counters }
     this.#loop = new ConnectionLoop(
-      { ...options, ...shared, onFrame: (decoded, connection) => this.#receive(decoded, connection) },
+      {
+        ...options,
+        counters: this.#counters,
+        markets: () => this.#markets,
+        onFrame: (decoded, connection) => this.#receive(decoded, connection),
+      },
       context,
     )
-    this.#status = new TradingStatus(this.#exchange, sink, context.clock.now())
-    const ask = async (asked: Asked) =>
-      fetchTradingPrices ? { asked, trading: await fetchTradingPrices(context.signal) } : this.#renew(asked)
+    const ask = async (asked: Asked) => {
+      if (fetchTradingPrices === undefined) return this.#renew(asked)
+      const trading = await fetchTradingPrices(context.signal)
+      return { asked, markets: this.#markets, trading }
+    }
     this.#statusRequests = new StatusRequests(
-      { exchange: this.#exchange, ...shared, ask, status: this.#status, sink },
+      { exchange: this.#exchange, counters: this.#counters, ask, sink },
       context,
     )
   }
@@ -91,14 +96,12 @@ export class Feed {
     this.#running = this.#loop.run()
   }
 
-  /** Changes what is subscribed, without a reconnect. Markets that leave are forgotten. */
+  /** Changes what is subscribed: the next connection takes over within a minute, and is opened first. */
   setMarkets(markets: readonly Market[]): void {
-    const before = this.#markets
     const next = subscribedMarkets(this.#exchange, markets)
-    if (next.join() === before.join()) return
+    if (next.join() === this.#markets.join()) return
     this.#markets = next
-    for (const market of before) if (!next.includes(market)) this.#sink.forget(this.#exchange, market)
-    this.#loop.setMarkets(next)
+    this.#loop.noteChange()
   }
 
   /** How the feed is doing, for /ready, /metrics and the status hash. */
@@ -110,7 +113,7 @@ export class Feed {
       /** When the last data frame came, on whichever connection. */
       lastDataAt: this.#lastData?.receivedAt,
       /** When we last learnt which markets trade; when the feed was opened, before the first answer. */
-      statusAt: this.#status.answeredAt,
+      statusAt: this.#statusRequests.answeredAt,
       ...this.#counters,
     }
   }
@@ -154,7 +157,7 @@ export class Feed {
 
   #receiveTick(tick: Tick, connection: Connection): void {
     if (tick.origin === 'stream') this.#noteData(tick, connection)
-    else this.#status.answeredAt = tick.receivedAt
+    else this.#statusRequests.answeredAt = tick.receivedAt
     this.#renewals.hear(tick.market, tick.origin === 'snapshot', tick.tradable)
     this.#sink.record(tick)
   }
@@ -187,13 +190,15 @@ export class Feed {
     // No frame has told of a silence that goes on.
     const now = { receivedAt: asked.at, isLate: false, openedAt: undefined }
     if (isCut || interruptionAt(now, this.#lastData) !== undefined) this.#renewals.interrupted()
-    this.#reading?.renewSubscription()
-    return this.#renewals.renew(asked, this.#markets)
+    if (!isCut) this.#reading?.subscribe()
+    return this.#renewals.renew(asked, this.#reading?.markets ?? [])
   }
 
-  /** Reads this connection from now on, and closes all others. */
+  /** Reads this connection from now on, closes all others, and forgets the markets that it lacks. */
   #read(connection: Connection): void {
     if (this.#reading?.signal.aborted === true) this.#counters.reconnects += 1
+    for (const market of this.#reading?.markets ?? [])
+      if (!connection.markets.includes(market)) this.#sink.forget(this.#exchange, market)
     this.#reading = connection
     void this.#loop.close(connection)
   }

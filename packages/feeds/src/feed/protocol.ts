@@ -10,30 +10,22 @@ export interface Protocol {
   /** The WebSocket address at one of the bases. */
   urlOf(base: string): string
   /**
-   * The messages that turn the subscription from `previous` (empty on a new connection) into `next`.
+   * The messages that subscribe to these markets.
    * @param id a number that no other message of the connection has
    */
-  subscribe(previous: readonly Market[], next: readonly Market[], id: number): readonly string[]
-  /** Creates a decoder for one connection; it may remember that connection's frames. */
-  createDecoder(): Decoder
+  subscribe(markets: readonly Market[], id: number): readonly string[]
+  /** Creates a decoder for one connection to these markets; it may remember that connection's frames. */
+  createDecoder(markets: readonly Market[]): Decoder
   /** A connection without data for this long is stalled. Snapshots, pongs, acks and heartbeats are no data. */
   readonly stallAfterMs: Milliseconds
   /** A connection older than this is replaced by a new one, which is opened first; undefined for never. */
   readonly maxAgeMs: Milliseconds | undefined
   /** How often we ping; undefined when the exchange pings us instead. Nobody waits for the pong: data counts. */
   readonly pingEveryMs: Milliseconds | undefined
-  /** Least time between two groups of our messages on one connection, from the exchange's rate limits. */
-  readonly sendSpacingMs: Milliseconds
 }
 
 /** Turns the frames of one connection into ticks. Never throws, whatever the frame holds. */
-export interface Decoder {
-  /**
-   * Sets the markets wanted from now on. It ignores frames of others and forgets what it knew of them.
-   */
-  setMarkets(markets: readonly Market[]): void
-  decode(frame: Buffer, receivedAt: EpochMs): Decoded
-}
+export type Decoder = (frame: Buffer, receivedAt: EpochMs) => Decoded
 
 /** What one frame was. */
 export type Decoded =

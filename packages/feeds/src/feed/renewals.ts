@@ -1,9 +1,10 @@
 import type { Market } from '@kimchi/core'
-import type { Answer, Asked } from './trading-status.ts'
+import type { Answer, Asked } from './status-requests.ts'
 
 /** What has come since the subscription was last sent again. */
 interface Renewal {
   readonly asked: Asked
+  readonly markets: readonly Market[]
   /** Markets of which a SNAPSHOT came, whatever it says. */
   readonly shown: Set<Market>
   /** Markets whose last frame does not say that they don't trade. */
@@ -21,8 +22,9 @@ export class Renewals {
   /** Notes that the subscription is sent again; returns the answer to the renewal before, if it is one. */
   renew(asked: Asked, markets: readonly Market[]): Answer | undefined {
     const last = this.#last
-    this.#last = { asked, shown: new Set(), trading: new Map() }
-    const isAnswer = markets.filter(market => last?.shown.has(market)).length * 2 >= markets.length
+    this.#last = { asked, markets, shown: new Set(), trading: new Map() }
+    if (last === undefined) return undefined
+    const isAnswer = last.markets.filter(market => last.shown.has(market)).length * 2 >= last.markets.length
     return isAnswer ? last : undefined
   }
 

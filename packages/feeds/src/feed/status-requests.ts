@@ -7,9 +7,9 @@ import {
   type Milliseconds,
   type TickSink,
 } from '@kimchi/core'
+import type { TradingPrices } from '../rest/trading-prices.ts'
 import { Retry } from '../retry.ts'
 import type { FeedCounters } from './feed-status.ts'
-import { type Answer, type Asked, CONFIRM_AFTER_MS, type TradingStatus } from './trading-status.ts'
 
 /**
  * How far into each minute an exchange is asked which markets trade: far from the turn of the minute, and late
@@ -21,25 +21,42 @@ const SPREAD_MS: Milliseconds = 10_000
 /** Requests are at least this far apart, however often a stream breaks off: Binance counts their weight. */
 const SPACING_MS: Milliseconds = 1_000
 
+/** One answer may be incomplete: a market is halted when another, requested so much later, lacks it too. */
+const CONFIRM_AFTER_MS: Milliseconds = 15_000
+
+/** When an exchange was asked, by the wall clock and by elapsed time. */
+export interface Asked {
+  readonly at: EpochMs
+  readonly elapsed: Milliseconds
+}
+
+export interface Answer {
+  readonly asked: Asked
+  /** Those that it is about. */
+  readonly markets: readonly Market[]
+  readonly trading: TradingPrices
+}
+
 /** How to ask an exchange, and where its answers go. */
 export interface StatusRequestOptions {
   readonly exchange: Exchange
-  /** The markets of interest now. */
-  readonly markets: () => readonly Market[]
   /** Asks; resolves with the answer to this or to the last request, or with undefined where that says nothing. */
   readonly ask: (asked: Asked) => Promise<Answer | undefined>
-  readonly status: TradingStatus
-  readonly sink: Pick<TickSink, 'record'>
+  readonly sink: Pick<TickSink, 'record' | 'setTradable'>
   readonly counters: FeedCounters
 }
 
 /**
- * Asks an exchange once a minute which markets trade, and at once where current prices are missing. A request
- * that fails is repeated with backoff.
+ * Asks an exchange once a minute which markets trade, and at once where current prices are missing. A market that two
+ * answers in a row lack, 15 s apart or more, does not trade. A request that fails is repeated with backoff.
  */
 export class StatusRequests {
+  /** When the exchange last answered; when this was opened, before the first answer. */
+  answeredAt: EpochMs
   readonly #options: StatusRequestOptions
   readonly #context: Context
+  /** Markets that the last answer lacked, and since when they have to be confirmed, or are. */
+  #absent: ReadonlyMap<Market, Asked> = new Map()
   /** Markets whose current price is still to be requested. */
   #unseeded = new Set<Market>()
   /** Whether one of them is not to wait for the request of the minute. */
@@ -50,6 +67,7 @@ export class StatusRequests {
   constructor(options: StatusRequestOptions, context: Context) {
     this.#options = options
     this.#context = context
+    this.answeredAt = context.clock.now()
     context.signal.addEventListener('abort', () => this.#idle.abort(), { once: true })
   }
 
@@ -103,16 +121,39 @@ export class StatusRequests {
 
   /** Returns whether another request has to confirm the answer: where it is one to the last request, this one will. */
   #receive(answer: Answer | undefined, unseeded: ReadonlySet<Market>, asked: Asked): boolean {
-    const { exchange, markets, sink, status } = this.#options
-    const isInDoubt = status.receive(answer, markets())
+    const { exchange, sink } = this.#options
+    const isInDoubt = this.#judge(answer)
     if (answer?.asked !== asked) return false
     const now = this.#context.clock.now()
     const times = { eventAt: now, sentAt: asked.at, receivedAt: now, tradedAt: now }
-    status.answeredAt = now
-    for (const market of markets().filter(market => unseeded.has(market))) {
+    this.answeredAt = now
+    for (const market of answer.markets.filter(market => unseeded.has(market))) {
       const price = answer.trading.get(market)
       if (price === undefined) this.#unseeded.add(market)
       else sink.record({ exchange, market, price, ...times, origin: 'seed', tradable: true })
+    }
+    return isInDoubt
+  }
+
+  /**
+   * Tells which markets trade by an answer; returns whether one of them is absent for the first time. Without an answer
+   * the next one is no second one in a row.
+   */
+  #judge(answer: Answer | undefined): boolean {
+    const { exchange, sink } = this.#options
+    const before = this.#absent
+    const absent = new Map<Market, Asked>()
+    this.#absent = absent
+    if (answer === undefined) return false
+    const { asked, markets, trading } = answer
+    let isInDoubt = false
+    for (const market of markets) {
+      const first = before.get(market)
+      const isConfirmed = first !== undefined && asked.elapsed - first.elapsed >= CONFIRM_AFTER_MS
+      if (trading.has(market)) sink.setTradable(exchange, market, true, asked.at)
+      else if (isConfirmed) sink.setTradable(exchange, market, false, first.at)
+      else isInDoubt = true
+      if (!trading.has(market)) absent.set(market, isConfirmed ? asked : (first ?? asked))
     }
     return isInDoubt
   }

@@ -2,10 +2,9 @@ import type { Exchange } from '@kimchi/core'
 import { type Listings, parseBinanceListings, parseUpbitListings } from '../catalogue/listings.ts'
 import type { Doors } from '../door/door.ts'
 import type { Want } from '../door/way.ts'
-import type { TradingPrices } from '../feed/trading-status.ts'
 import type { HttpAnswer } from '../http.ts'
 import { CANDLES, type CandlePage, type CandleRequest, readCandles, UnreadableCandles } from './candles.ts'
-import { parseTradingPrices } from './trading-prices.ts'
+import { parseTradingPrices, type TradingPrices } from './trading-prices.ts'
 
 /** One for all clients of the process: it only writes paths. */
 let loading: Promise<Ccxt> | undefined

@@ -1,7 +1,9 @@
 import { KimchiError, type Market, REFERENCE_MARKETS } from '@kimchi/core'
 import { priceOf } from '../binance.ts'
 import { isFields, shown } from '../feed/parse-frame.ts'
-import type { TradingPrices } from '../feed/trading-status.ts'
+
+/** The markets that trade now, each with its last price where the answer has one that is plausible. */
+export type TradingPrices = ReadonlyMap<Market, number | undefined>
 
 /**
  * The prices in Binance's raw answer to `ticker/price?symbolStatus=TRADING`, which leaves out halted and delisted

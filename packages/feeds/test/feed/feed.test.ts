@@ -195,77 +195,39 @@ t.test(
   },
 )
 
-t.test(
-  'Upbit: changed markets are sent as a whole list on the same connection, quick changes as one',
-  async t => {
+for (const protocol of [upbitProtocol, binanceProtocol]) {
+  const isUpbit = protocol.exchange === 'upbit'
+  const marketOf = (coin: string) => (isUpbit ? `KRW-${coin}` : `${coin}USDT`)
+  const frameOf = (coin: string) =>
+    isUpbit ? upbitTicker(marketOf(coin), 5, AT) : miniTicker(marketOf(coin), '5', AT)
+  t.test(`${protocol.exchange}: the next connection subscribes to changed markets, opened first`, async t => {
     const exchange = await scriptExchange(t)
-    const { feed, clock, ticks } = watchFeed(t, {
-      protocol: upbitProtocol,
+    const { feed, clock, ticks, forgotten } = watchFeed(t, {
+      protocol: { ...protocol, stallAfterMs: 3_600_000 },
       bases: exchange.url,
-      markets: ['KRW-DOT'],
+      markets: [marketOf('DOT'), marketOf('LINK')],
+      ...(isUpbit ? {} : { fetchTradingPrices: async () => new Map() }),
     })
     await eventually('subscription', () => exchange.peers[0]?.received.length === 1)
-    feed.setMarkets(['KRW-DOT', 'KRW-LINK'])
-    feed.setMarkets(['KRW-ADA'])
-    await clock.advance(1_000)
-    const peer = exchange.peers[0]
-    await eventually('second subscription', () => peer?.received.length === 2)
-    t.strictSame(JSON.parse(peer?.received[1] ?? '')[1].codes, [...ALWAYS, 'KRW-ADA'])
-    peer?.socket.send(upbitTicker('KRW-DOT', 5, AT))
-    peer?.socket.send(upbitTicker('KRW-ADA', 6, AT))
-    await eventually('tick', () => ticks.length > 0)
-    t.strictSame(
-      ticks.map(({ market }) => market),
-      ['KRW-ADA'],
-      'a forgotten market gives no more ticks',
-    )
-    t.equal(exchange.state.attempts, 1)
-  },
-)
-
-t.test('Binance: changed markets are sent as the difference, and those added are seeded', async t => {
-  const exchange = await scriptExchange(t)
-  const { feed, clock, ticks, forgotten } = watchFeed(t, {
-    protocol: binanceProtocol,
-    bases: exchange.url,
-    markets: ['ETHUSDT'],
-    fetchTradingPrices: async () =>
-      new Map(['BTCUSDT', 'ETHUSDT', 'XRPUSDT', 'OTHER'].map(market => [market, 1])),
+    const first = exchange.peers[0]?.socket
+    first?.send(frameOf('DOT'))
+    await eventually('data', () => feed.status().state === 'up')
+    feed.setMarkets([marketOf('LINK'), marketOf('ADA')])
+    feed.setMarkets([marketOf('ADA'), marketOf('XRP')])
+    first?.send(frameOf('LINK'))
+    await eventually('the old one is read meanwhile', () => ticks.length === 2)
+    await passUntil(clock, 'the next', () => exchange.peers[1]?.received.length === 1)
+    t.ok(clock.now() - AT <= 60_000)
+    t.strictSame(forgotten, [])
+    exchange.peers[1]?.socket.send(frameOf('DOT'))
+    exchange.peers[1]?.socket.send(frameOf('ADA'))
+    await eventually('tick', () => ticks.length === 3)
+    t.equal(ticks.at(-1)?.market, marketOf('ADA'))
+    t.strictSame(forgotten, [marketOf('DOT'), marketOf('LINK')])
+    await eventually('the old one is closed', () => first?.readyState === 3)
+    t.equal(exchange.peers.length, 2, 'quick changes are one')
   })
-  const streamed = (market: string) => exchange.peers[0]?.socket.send(miniTicker(market, '5', AT))
-  await eventually('subscription', () => exchange.peers[0]?.received.length === 1)
-  streamed('ETHUSDT')
-  acknowledge(exchange.peers[0])
-  await eventually('seeds', () => ticks.length === 3)
-  feed.setMarkets(['XRPUSDT'])
-  t.strictSame(forgotten, ['ETHUSDT'])
-  await clock.advance(1_000)
-  await eventually('difference', () => exchange.peers[0]?.received.length === 3)
-  t.equal(ticks.length, 3, 'no seed before the subscription is acknowledged')
-  acknowledge(exchange.peers[0])
-  await eventually('the seeds', () => ticks.length === 5)
-  const methods = exchange.peers[0]?.received.map(text => [
-    JSON.parse(text).method,
-    ...JSON.parse(text).params,
-  ])
-  t.strictSame(methods, [
-    ['SUBSCRIBE', 'btcusdt@miniTicker', 'ethusdt@miniTicker'],
-    ['UNSUBSCRIBE', 'ethusdt@miniTicker'],
-    ['SUBSCRIBE', 'xrpusdt@miniTicker'],
-  ])
-  streamed('ETHUSDT')
-  streamed('XRPUSDT')
-  await eventually('tick', () => ticks.at(-1)?.origin === 'stream')
-  t.strictSame(
-    ticks.map(({ origin, market }) => `${origin} ${market}`),
-    [
-      'stream ETHUSDT',
-      ...['seed BTCUSDT', 'seed ETHUSDT'],
-      ...['seed BTCUSDT', 'seed XRPUSDT'],
-      'stream XRPUSDT',
-    ],
-  )
-})
+}
 
 t.test('Binance: a long list is seeded again when its last part is acknowledged', async t => {
   const exchange = await scriptExchange(t)

@@ -47,7 +47,7 @@ export async function checkRenewal({ upbit }: Streams, access: ExchangeAccess): 
   while (renewals.length < RENEWALS) {
     await clock.wait(RENEW_EVERY_MS, signal)
     renewals.push(clock.now())
-    upbit.connection.renewSubscription()
+    upbit.connection.subscribe()
   }
   await clock.wait(SNAPSHOTS_WITHIN_MS, signal)
   if (upbit.connection.signal.aborted) return unknown('the connection ended meanwhile')

@@ -2,9 +2,9 @@ import { setMaxListeners } from 'node:events'
 import type { Context, Milliseconds } from '@kimchi/core'
 import { checkBinance } from './checks/binance-stream.ts'
 import { checkLists, checkPairs, fetchLists } from './checks/lists.ts'
+import { checkCandles, checkRows, watchRows } from './checks/published-rows.ts'
 import { askBases, checkClock, judgeThrottle } from './checks/reach.ts'
-import { checkCandles, checkRows, watchRows } from './checks/rows.ts'
-import { checkCodes, checkDisorder, checkRenewal } from './checks/upbit-stream.ts'
+import { checkCodes, checkDisorder, checkRenewal, judgeRefusal } from './checks/upbit-stream.ts'
 import { createExchangeAccess, type DoctorOptions, type ExchangeAccess } from './exchange-access.ts'
 import { type CheckName, EXPECTED, type Finding, unknownBecause, type Verdict, worstOf } from './finding.ts'
 import { openStreams } from './watched-stream.ts'
@@ -54,7 +54,7 @@ function startChecks(reach: Verdict, access: ExchangeAccess): Readonly<Record<Ch
     clock: watched.then(checkClock),
     lists: reached.then(() => checkLists(fetched, access)),
     pairs: watched.then(streams => checkPairs(streams, access)),
-    'Upbit, codes': watched.then(checkCodes),
+    'Upbit, codes': watched.then(checkCodes, judgeRefusal),
     'Upbit, renewal': renewal,
     'Binance, streams': watched.then(async streams => checkBinance(streams, await lists, access)),
     disorder: watched.then(checkDisorder),

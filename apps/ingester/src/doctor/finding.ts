@@ -9,7 +9,7 @@ export const EXPECTED = {
   clock: 'the median of receive time minus send time within 2 s of both exchanges',
   lists: 'both load, most of the wanted coins are on both, and Upbit names them',
   pairs: "each pair's premium within 5 points of the median, or Upbit itself warns of a gap",
-  'Upbit, codes': 'a SNAPSHOT of every code, no group refused, no malformed frame',
+  'Upbit, codes': 'a SNAPSHOT of every code, none refused, no malformed frame',
   'Upbit, renewal': 'the subscription sent again brings SNAPSHOTs of all codes again',
   'Binance, streams': 'SUBSCRIBE acknowledged, and `symbolStatus` lists what trades and nothing else',
   disorder: 'no trade comes later behind a newer one than the service waits',

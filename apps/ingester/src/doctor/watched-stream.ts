@@ -24,13 +24,8 @@ export interface Streams {
   readonly coins: readonly Coin[]
   /** All codes in one subscription, as the service has it. */
   readonly upbit: WatchedStream
-  /** The same codes in groups: they show which codes Upbit refuses. */
-  readonly groups: readonly WatchedStream[]
   readonly binance: WatchedStream
 }
-
-/** How many codes a group subscribes to. */
-const GROUP_CODES = 50
 
 /** Opens the streams of these coins. @throws why one cannot be opened */
 export async function openStreams(coins: readonly Coin[], access: ExchangeAccess): Promise<Streams> {
@@ -41,34 +36,23 @@ export async function openStreams(coins: readonly Coin[], access: ExchangeAccess
   const symbols = subscribedMarkets('binance', marketsOf('binance'))
   const binance = await openStream('binance', symbols, 'binance-ws', access)
   const upbit = await openStream('upbit', codes, 'upbit-ws', access)
-  const groups: WatchedStream[] = []
-  for (let start = 0; start < codes.length; start += GROUP_CODES) {
-    const group = codes.slice(start, start + GROUP_CODES)
-    groups.push(await openStream('upbit', group, `upbit-ws-${groups.length}`, access))
-  }
-  return { coins, upbit, groups, binance }
+  return { coins, upbit, binance }
 }
 
 /**
  * Opens a connection at the base that the service would use; it ends with the signal.
  * @param name of the recorded frames
- * @param until resolves at the first frame, or at the first data
- * @throws why it has ended before
+ * @throws why it has ended before its first data
  */
 export async function openStream(
   exchange: Exchange,
   markets: readonly Market[],
   name: string,
   { doors, record, context }: ExchangeAccess,
-  until: 'answered' | 'live' = 'answered',
 ): Promise<WatchedStream> {
   const protocol = exchange === 'upbit' ? upbitProtocol : binanceProtocol
   let ticks: Tick[] = []
   let others: Decoded[] = []
-  let answer = () => {}
-  const answered = new Promise<void>(resolve => {
-    answer = resolve
-  })
   const { connection } = await doors[exchange].openStream({
     protocol,
     markets: () => markets,
@@ -78,17 +62,10 @@ export async function openStream(
       context.signal.addEventListener('abort', () => void attempt.close(), { once: true })
     },
     onFrame: (decoded, _connection, frame) => {
-      answer()
       record(name, frame)
       if (decoded.kind === 'tick') ticks.push(decoded.tick)
       else others.push(decoded)
     },
-    ...(until === 'answered' && {
-      untilWorks: async ({ ended }) => {
-        await Promise.race([answered, ended])
-        return ticks.length + others.length > 0
-      },
-    }),
   })
   return { exchange, markets, connection, ticks, others }
 }

@@ -59,8 +59,6 @@ export interface StreamOptions extends Pick<ConnectionOptions, 'protocol' | 'onF
   readonly markets: () => readonly Market[]
   /** Called with each attempt. */
   readonly onAttempt?: (connection: Connection) => void
-  /** Resolves when a connection works, or has ended. @default its first data */
-  readonly untilWorks?: (connection: Connection) => Promise<unknown>
 }
 
 export interface OpenedStream {
@@ -121,15 +119,14 @@ export class Door {
   }
 
   /**
-   * Opens a stream at a base that works. Only who closes it knows when it is no longer needed.
+   * Opens a stream at a base that brings data. Only who closes it knows when it is no longer needed.
    * @throws why the last connection has ended; the next call waits as long as it must
    */
   openStream(options: StreamOptions, want?: Want): Promise<OpenedStream> {
-    const { untilWorks = ({ live }) => live.then(() => false) } = options
     return this.#streams.request(async base => {
       const connection = this.#connect(base, options)
-      const isAnswered = await untilWorks(connection)
-      if (connection.signal.aborted && isAnswered !== true)
+      await connection.live
+      if (connection.signal.aborted)
         throw (await connection.ended) ?? want?.signal?.reason ?? new Error('closed')
       return { connection, over: this.#untilOver(connection, base) }
     }, want)

@@ -17,7 +17,7 @@ export async function askBases(access: ExchangeAccess): Promise<Verdict> {
   const { doors, onProgress } = access
   onProgress('asking the bases')
   const openLive = (exchange: Exchange) =>
-    openStream(exchange, [REFERENCE_MARKETS[exchange]], `${exchange}-ws-probe`, access, 'live')
+    openStream(exchange, [REFERENCE_MARKETS[exchange]], `${exchange}-ws-probe`, access)
   const lists = (['upbit', 'binance'] as const).flatMap(exchange => {
     const variable = exchange.toUpperCase()
     const door = doors[exchange]

@@ -1,7 +1,8 @@
 import { DISORDER_MS, type EpochMs, type Market, type Tick } from '@kimchi/core'
+import { SubscriptionRefused } from '@kimchi/feeds'
 import type { ExchangeAccess } from '../exchange-access.ts'
-import { fail, ok, someOf, unknown, type Verdict, worstOf } from '../finding.ts'
-import { framesOf, judgeFrames, type Streams, type WatchedStream } from '../watched-stream.ts'
+import { fail, ok, someOf, unknown, unknownBecause, type Verdict, worstOf } from '../finding.ts'
+import { judgeFrames, type Streams, type WatchedStream } from '../watched-stream.ts'
 
 const SNAPSHOTS_WITHIN_MS = 10_000
 
@@ -10,18 +11,14 @@ const RENEWALS = 3
 
 const DEGRADED_ADVICE = 'The service goes on, less well: docs/exchanges.md says how. Tell the project.'
 
+/** What it means that no stream came. */
+export function judgeRefusal(thrown: unknown): Verdict {
+  if (!(thrown instanceof SubscriptionRefused)) return unknownBecause(thrown)
+  return fail(thrown.message, 'If it names a code, DENY=SYMBOL excludes its coin. Tell the project.')
+}
+
 /** Whether Upbit accepts every code and sends frames of each that can be read. */
-export function checkCodes({ upbit, groups }: Streams): Verdict {
-  const refusals = groups.flatMap(group =>
-    framesOf(group, 'error').map(({ message }) => `${message} for ${group.markets.join(', ')}`),
-  )
-  if (refusals.length > 0)
-    return fail(
-      refusals.join('; '),
-      'Upbit refuses one of these codes, and with it the whole stream. DENY=SYMBOL excludes its coin.',
-    )
-  const [refused] = framesOf(upbit, 'error')
-  if (refused) return fail(`${refused.message} for all codes, for no group of them`, DEGRADED_ADVICE)
+export function checkCodes({ upbit }: Streams): Verdict {
   const { markets, connection } = upbit
   const snapshots = snapshotsSince(upbit, connection.openedAt ?? 0)
   const missing = markets.filter(market => !snapshots.has(market))

@@ -6,7 +6,7 @@ import {
   type SettingValues,
   urlListSetting,
 } from '@kimchi/core'
-import { DEFAULT_BASES, DENIALS, type WantedCoins } from '@kimchi/feeds'
+import { DEFAULT_BASES, DENIALS, userAgentOf, type WantedCoins } from '@kimchi/feeds'
 import { opsSettings } from '@kimchi/runtime'
 import { redisUrlSetting } from '@kimchi/store'
 
@@ -69,9 +69,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   return { ...values, BACKFILL_DAYS: values.BACKFILL_DAYS ?? values.SAMPLE_RETENTION_DAYS }
 }
 
-/** Where the exchanges answer, and how often Upbit may be asked. */
-export function doorSettings(config: Config) {
+/** Where the exchanges answer, how often Upbit may be asked, and who asks. @param version of the app */
+export function doorSettings(config: Config, version: string) {
   return {
+    userAgent: userAgentOf(version, config.PROJECT_URL),
     streams: { upbit: config.UPBIT_WS_URL, binance: config.BINANCE_WS_URL },
     rest: { upbit: config.UPBIT_REST_URL, binance: config.BINANCE_REST_URL },
     upbitPerSecond: config.UPBIT_REQUESTS_PER_SECOND,

@@ -48,8 +48,8 @@ export function figuresOf(status: IngesterStatus): Readonly<Record<string, Figur
   const { at, catalogue, quarantine, heldBack, doors, feeds, minutes, queue, backfill, mending } = status
   const { last } = minutes
   const { stored, settled, refused, drift } = backfill
-  const eachFeed = (read: (feed: FeedsStatus['feeds'][number]) => Value, metric?: Metric) =>
-    eachOf(feeds.feeds, read, metric)
+  const eachFeed = (read: (feed: FeedsStatus[number]) => Value, metric?: Metric) =>
+    eachOf(feeds, read, metric)
   const problemOf = (exchange: Exchange) =>
     doors.find(({ rest }) => rest.exchange === exchange)?.rest.held?.reason
   return {
@@ -68,7 +68,6 @@ export function figuresOf(status: IngesterStatus): Readonly<Record<string, Figur
       countReasons(heldBack),
       gauge('Coins whose newest row is more than two minutes old, by reason; in words: the status hash.'),
     ),
-    denied: one(quarantine.denied.join(', ')),
     missing: one(catalogue.missing),
     catalogue_problem: one(catalogue.problem),
     last_minute: one(last && formatTimestamp(last.turn.minute)),

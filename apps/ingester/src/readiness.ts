@@ -19,7 +19,7 @@ export function notReadyReasons(status: IngesterStatus): Reason[] {
   const held = status.doors.flatMap(({ rest }) => heldTexts(rest))
   const because = [problem ?? [], held].flat().join('; ')
   if (coins === undefined) add('no-listings', `listings not loaded yet${because && `: ${because}`}`)
-  for (const feed of status.feeds.feeds) {
+  for (const feed of status.feeds) {
     const { exchange, state, base, lastDataAt, statusAt } = feed
     if (state !== 'up') {
       const until = base.held && ` until ${new Date(base.held.until).toISOString()}`

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { type Coin, type Context, LatestTicks, type Milliseconds, messageOf } from '@kimchi/core'
-import { createDoors, type DoorOptions, RestClient, userAgentOf } from '@kimchi/feeds'
+import { createDoors, type DoorOptions, RestClient } from '@kimchi/feeds'
 import { openOpsServer, type RunningApp } from '@kimchi/runtime'
 import {
   type Board,
@@ -205,8 +205,7 @@ function openExchanges(
   onRefused: () => void,
 ) {
   const { fetch, openSocket } = network ?? {}
-  const userAgent = userAgentOf(version, config.PROJECT_URL)
-  const doors = createDoors({ ...doorSettings(config), userAgent, fetch, openSocket }, context)
+  const doors = createDoors({ ...doorSettings(config, version), fetch, openSocket }, context)
   const rest = new RestClient(doors)
   const latest = new LatestTicks()
   const feeds = new ExchangeFeeds({ latest, doors, rest, onRefused }, context)

@@ -35,7 +35,7 @@ export interface IngesterStatus {
 
 /** The markets whose frames could not be read or placed in time for two minutes, up to now. */
 export function unreadableOf({ at, feeds }: Pick<IngesterStatus, 'at' | 'feeds'>) {
-  return feeds.feeds
+  return feeds
     .flatMap(({ missed }) => missed)
     .filter(({ since, lastAt, isOver }) => {
       const until = isOver ? lastAt : at

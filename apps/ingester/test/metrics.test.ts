@@ -18,7 +18,7 @@ const feed = {
   lateTicks: 0,
   missed: [],
   halted: [],
-} as unknown as IngesterStatus['feeds']['feeds'][number]
+} as unknown as IngesterStatus['feeds'][number]
 
 function waited(...seconds: readonly number[]) {
   const waits = new Histogram('kimchi_ingester_watermark_wait_seconds', 'Waits.')
@@ -35,14 +35,13 @@ const STATUS: IngesterStatus = {
     tracked: 10,
     quarantined: [],
     allowed: [],
-    denied: [],
   },
   heldBack: [
     { symbol: 'A', reason: 'halted', text: 'an exchange has halted it' },
     { symbol: 'B', reason: 'halted', text: 'as well' },
   ],
   doors: [],
-  feeds: { feeds: [feed] },
+  feeds: [feed],
   minutes: {
     last: {
       turn: { minute: 29_000_000, lateMs: 0 },

@@ -16,7 +16,7 @@ import {
   readSettings,
   type UtcDate,
 } from '@kimchi/core'
-import { createDoors, RestClient, userAgentOf } from '@kimchi/feeds'
+import { createDoors, RestClient } from '@kimchi/feeds'
 import { withSecretFile } from '@kimchi/runtime'
 import { type KnownCoin, openRedis, type RedisConnection, SampleReader, SampleWriter } from '@kimchi/store'
 import { SingleBar } from 'cli-progress'
@@ -87,10 +87,9 @@ async function run(options: ImportOptions): Promise<void> {
   const context: Context = { clock, random, signal: ending.signal, log }
   // Requests and waits of all coins listen.
   setMaxListeners(0, context.signal)
-  const userAgent = userAgentOf(version, config.PROJECT_URL)
   // An ingester fetches candles of its own at the same time.
   const upbitPerSecond = config.UPBIT_REQUESTS_PER_SECOND / 2
-  const settings = { ...doorSettings(config), upbitPerSecond, userAgent, fetch: network?.fetch }
+  const settings = { ...doorSettings(config, version), upbitPerSecond, fetch: network?.fetch }
   const rest = new RestClient(createDoors(settings, context))
   try {
     stdout.write(await importHistory(config, rest, redis, days, progressBar(stderr), context))

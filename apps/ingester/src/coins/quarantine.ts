@@ -38,7 +38,6 @@ export class Quarantine {
   #released: ReadonlyMap<string, string> = new Map()
   /** What the last comparison of each other pair has shown; undefined before the first. */
   #held: ReadonlyMap<string, string | undefined> = new Map()
-  #catalogue: readonly Coin[] = []
   #subscribed: readonly Coin[] = []
   #tracked: readonly Coin[] = []
 
@@ -60,7 +59,6 @@ export class Quarantine {
 
   /** Replaces the catalogue. A coin under another name may be another coin, and is compared like a new one. */
   follow({ coins, published }: CatalogueNow): void {
-    this.#catalogue = coins
     this.#subscribed = coins
       .filter(({ symbol }) => !this.#deny.has(symbol))
       .map(coin => (this.#allow.has(coin.symbol) ? { ...coin, allowed: true } : coin))
@@ -114,8 +112,6 @@ export class Quarantine {
       quarantined,
       /** What `ALLOW` names. */
       allowed: [...this.#allow],
-      /** Symbols of the catalogue that `DENY` names. */
-      denied: this.#catalogue.map(({ symbol }) => symbol).filter(symbol => this.#deny.has(symbol)),
     }
   }
 

@@ -5,7 +5,7 @@ import type { Recorder } from './exchange-recorder.ts'
 
 export interface DoctorOptions {
   readonly config: Config
-  readonly userAgent: string
+  readonly version: string
   readonly record: Recorder
   /** What the doctor does now, for a person who waits. */
   readonly onProgress: (text: string) => void
@@ -19,7 +19,7 @@ export const AT_ONCE = { worthMs: 0 }
 
 /** The same doors as the service's, so that an address that fails is replaced in the same way. */
 export function createExchangeAccess(options: DoctorOptions, context: Context) {
-  const { config, userAgent, record } = options
+  const { config, version, record } = options
   /** The last answer by the exchange and the path without its query, for what a check reads beside the service. */
   const lastAnswers = new Map<string, HttpAnswer>()
   const onAnswer = (exchange: Exchange, path: string, answer: HttpAnswer) => {
@@ -27,6 +27,6 @@ export function createExchangeAccess(options: DoctorOptions, context: Context) {
     record(name, answer.text)
     lastAnswers.set(name, answer)
   }
-  const doors = createDoors({ ...doorSettings(config), userAgent, onAnswer }, context)
+  const doors = createDoors({ ...doorSettings(config, version), onAnswer }, context)
   return { ...options, context, doors, rest: new RestClient(doors), lastAnswers }
 }

@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { messageOf } from '@kimchi/core'
-import { userAgentOf } from '@kimchi/feeds'
 import { createLogger, systemClock, waitForFarAddresses } from '@kimchi/runtime'
 import packageJson from '../../package.json' with { type: 'json' }
 import { readConfig } from '../config.ts'
@@ -29,10 +28,9 @@ async function main(): Promise<void> {
   if (values.help === true) return void process.stdout.write(HELP)
   waitForFarAddresses()
   const config = readConfig({ COINS: 'all', ...process.env })
-  const userAgent = userAgentOf(packageJson.version, config.PROJECT_URL)
   const record = values.record === undefined ? () => {} : createRecorder(values.record, systemClock)
   const findings = await examine(
-    { config, userAgent, record, onProgress: showProgress },
+    { config, version: packageJson.version, record, onProgress: showProgress },
     { clock: systemClock, random: Math.random, log: createLogger('doctor', 'silent') },
   )
   showProgress('')

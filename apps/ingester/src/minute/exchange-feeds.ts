@@ -9,10 +9,8 @@ import {
   upbitProtocol,
 } from '@kimchi/feeds'
 
-export interface FeedsStatus {
-  /** Empty until the coins are known. */
-  readonly feeds: readonly (FeedStatus & ReturnType<LatestTicks['status']>)[]
-}
+/** Empty until the coins are known. */
+export type FeedsStatus = readonly (FeedStatus & ReturnType<LatestTicks['status']>)[]
 
 /** What both feeds need besides the coins. */
 export interface ExchangeFeedsOptions {
@@ -46,9 +44,7 @@ export class ExchangeFeeds {
 
   status(): FeedsStatus {
     const { latest } = this.#options
-    return {
-      feeds: [...this.#feeds].map(([exchange, feed]) => ({ ...feed.status(), ...latest.status(exchange) })),
-    }
+    return [...this.#feeds].map(([exchange, feed]) => ({ ...feed.status(), ...latest.status(exchange) }))
   }
 
   async close(): Promise<void> {

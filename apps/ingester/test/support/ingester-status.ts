@@ -30,7 +30,7 @@ export function statusWith(changes: object): IngesterStatus {
     at: NOW,
     startedAt: NOW,
     catalogue: { coins: 1, missing: [], problem: undefined },
-    quarantine: { tracked: 1, quarantined: [], denied: [], allowed: [] },
+    quarantine: { tracked: 1, quarantined: [], allowed: [] },
     heldBack: [],
     doors: [
       {
@@ -38,7 +38,7 @@ export function statusWith(changes: object): IngesterStatus {
         rest: { exchange: 'binance', of: 'rest', inUse: 'https://b', index: 0, left: [] },
       },
     ],
-    feeds: { feeds: [{ ...feed, ...changes }] },
+    feeds: [{ ...feed, ...changes }],
     minutes: { last: { turn: { minute: minuteOf(NOW) }, gaps: [], samples: [{}] }, gaps: {} },
     queue: { waiting: 0, problem: undefined, damaged: [], totals: {} },
     backfill: {

@@ -36,7 +36,7 @@ export async function openMinuteBench(t: Test, { coins = COINS, simulated = SIMU
   }
   const context = { clock: ours, random: () => 0.5, log: createMemoryLog(), signal: ending.signal }
   const latest = new LatestTicks()
-  const settings = { ...doorSettings(readConfig(MEMORY_URLS)), userAgent: 'test', openSocket, fetch }
+  const settings = { ...doorSettings(readConfig(MEMORY_URLS), '1.2.3'), openSocket, fetch }
   const doors = createDoors(settings, context)
   const feeds = new ExchangeFeeds(
     { latest, doors, rest: new RestClient(doors), onRefused: () => {} },

@@ -1,4 +1,4 @@
-import { type Coin, type EpochMinute, type Market, minuteOf, minuteStart, RATE_MARKET } from '@kimchi/core'
+import { type Coin, type EpochMinute, type Exchange, type Market, minuteOf, RATE_MARKET } from '@kimchi/core'
 import { isFields } from '@kimchi/feeds'
 import { AT_ONCE, type ExchangeAccess } from './exchange-access.ts'
 
@@ -19,42 +19,20 @@ export type Candles = ReadonlyMap<Market, ReadonlyMap<EpochMinute, Candle>>
 /** The newest candles of all coins and of the rate, up to those of a minute. A request that fails is left out. */
 export async function fetchCandles(
   coins: readonly Coin[],
-  before: EpochMinute,
-  { doors }: ExchangeAccess,
+  last: EpochMinute,
+  { rest }: ExchangeAccess,
 ): Promise<Candles> {
   const found = new Map<Market, ReadonlyMap<EpochMinute, Candle>>()
-  const end = new Date(minuteStart(before)).toISOString().slice(0, 19)
-  const askUpbit = (market: Market) =>
-    doors.upbit.get(
-      `/v1/candles/minutes/1?market=${market}&count=${COUNT}&to=${end}Z`,
-      ({ json }) =>
-        found.set(
-          market,
-          new Map(
-            rowsOf(json)
-              .map(readUpbit)
-              .sort(([a], [b]) => a - b),
-          ),
-        ),
-      AT_ONCE,
-    )
-  const askBinance = (market: Market) => {
-    const range = `startTime=${minuteStart(before - COUNT)}&endTime=${minuteStart(before) - 1}`
-    const path = `/api/v3/klines?symbol=${encodeURIComponent(market)}&interval=1m&limit=${COUNT}&${range}`
-    return doors.binance.get(
-      path,
-      ({ json }) => found.set(market, new Map(rowsOf(json).map(readBinance))),
-      AT_ONCE,
-    )
+  const ask = async (exchange: Exchange, market: Market) => {
+    const readRow = exchange === 'upbit' ? readUpbit : readBinance
+    const read = (json: unknown) => rowsOf(json).map(readRow)
+    const rows = await rest
+      .fetchRows({ exchange, market, count: COUNT, last }, read, AT_ONCE)
+      .catch(() => undefined)
+    if (rows !== undefined) found.set(market, new Map(rows.sort(([a], [b]) => a - b)))
   }
-  const asked: Promise<unknown>[] = [askUpbit(RATE_MARKET).catch(() => {})]
-  for (const { upbit, binance } of coins) {
-    asked.push(
-      askUpbit(upbit).catch(() => {}),
-      askBinance(binance).catch(() => {}),
-    )
-  }
-  await Promise.all(asked)
+  const markets = coins.flatMap(({ upbit, binance }) => [ask('upbit', upbit), ask('binance', binance)])
+  await Promise.all([ask('upbit', RATE_MARKET), ...markets])
   return found
 }
 

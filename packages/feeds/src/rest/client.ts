@@ -2,7 +2,6 @@ import type { Exchange } from '@kimchi/core'
 import { type Listings, parseBinanceListings, parseUpbitListings } from '../catalogue/listings.ts'
 import type { Doors } from '../door/door.ts'
 import type { Want } from '../door/way.ts'
-import type { HttpAnswer } from '../http.ts'
 import { CANDLES, type CandlePage, type CandleRequest, readCandles, UnreadableCandles } from './candles.ts'
 import { parseTradingPrices, type TradingPrices } from './trading-prices.ts'
 
@@ -42,16 +41,20 @@ export class RestClient {
    * further, and has volume 0 on Binance. Where each base has given a page with rows that cannot be read, the last one.
    * @throws UnreadableCandles for a page of which no row can be read
    */
-  async fetchCandles(request: CandleRequest, want?: Want): Promise<CandlePage> {
-    const { exchange } = request
-    const { path, paramsOf } = CANDLES[exchange]
-    const ccxt = await this.#endpoints()
-    const read = ({ json }: HttpAnswer) => ({ candles: readCandles(json, request) })
-    const answer = this.#doors[exchange].get<CandlePage>(ccxt[exchange](path, paramsOf(request)), read, want)
-    return answer.catch(thrown => {
+  fetchCandles(request: CandleRequest, want?: Want): Promise<CandlePage> {
+    const read = (json: unknown): CandlePage => ({ candles: readCandles(json, request) })
+    return this.fetchRows(request, read, want).catch(thrown => {
       if (thrown instanceof UnreadableCandles && thrown.candles.length > 0) return thrown
       throw thrown
     })
+  }
+
+  /** The answer to such a request, read otherwise. */
+  async fetchRows<T>(request: CandleRequest, read: (json: unknown) => T, want?: Want): Promise<T> {
+    const { exchange } = request
+    const { path, paramsOf } = CANDLES[exchange]
+    const ccxt = await this.#endpoints()
+    return this.#doors[exchange].get(ccxt[exchange](path, paramsOf(request)), ({ json }) => read(json), want)
   }
 
   /** The markets of Binance that trade now, by one call of weight 4. */

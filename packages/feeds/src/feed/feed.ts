@@ -1,14 +1,29 @@
-import type { Clock, Context, Exchange, Interruption, Market, Tick, TickSink } from '@kimchi/core'
-import type { Door } from '../door/door.ts'
+import {
+  type Context,
+  type EpochMs,
+  type Exchange,
+  type Interruption,
+  type KimchiError,
+  type Market,
+  MINUTE_MS,
+  type Milliseconds,
+  type Tick,
+  type TickSink,
+} from '@kimchi/core'
+import type { Door, StreamOptions } from '../door/door.ts'
 import type { TradingPrices } from '../rest/trading-prices.ts'
 import type { Connection } from './connection.ts'
-import { ConnectionLoop } from './connection-loop.ts'
+import { SubscriptionRefused } from './connection-errors.ts'
 import { FeedCounters, type FeedState } from './feed-status.ts'
 import { type DataBefore, interruptionAt } from './interruption.ts'
 import type { Decoded, Protocol } from './protocol.ts'
 import { Renewals } from './renewals.ts'
 import { type Answer, type Asked, StatusRequests } from './status-requests.ts'
 import { subscribedMarkets } from './subscribed-markets.ts'
+
+/** Where in a minute a planned successor is opened, so that its first prices are there before the minute ends. */
+const SUCCESSOR_FROM_MS: Milliseconds = 10_000
+const SUCCESSOR_UNTIL_MS: Milliseconds = 40_000
 
 export type FeedStatus = ReturnType<Feed['status']>
 
@@ -39,18 +54,18 @@ export function openFeed(options: FeedOptions, context: Omit<Context, 'signal'>)
 }
 
 /**
- * One exchange's ticks, from when it is opened until it is closed. From the first data frame of a newer connection
- * on, only that one is read.
+ * One exchange's ticks, from when it is opened until it is closed, over one connection after another: the successor of
+ * one that is due is opened before that ends. From the first data frame of a newer connection on, only that one is read.
  * @see docs/architecture.md#ingester
  */
 export class Feed {
+  readonly #options: Omit<FeedOptions, 'markets'>
   readonly #exchange: Exchange
   readonly #sink: TickSink
-  readonly #clock: Clock
+  readonly #context: Context
   readonly #stop = new AbortController()
   readonly #counters: FeedCounters
-  readonly #door: FeedOptions['door']
-  readonly #loop: ConnectionLoop
+  readonly #connections = new Set<Connection>()
   readonly #statusRequests: StatusRequests
   readonly #renewals = new Renewals()
   #running: Promise<void> | undefined
@@ -59,26 +74,15 @@ export class Feed {
   #reading: Connection | undefined
   #lastData: DataBefore | undefined
 
-  constructor(
-    { markets, sink, fetchTradingPrices, ...options }: FeedOptions,
-    given: Omit<Context, 'signal'>,
-  ) {
+  constructor({ markets, ...options }: FeedOptions, given: Omit<Context, 'signal'>) {
+    const { protocol, sink, fetchTradingPrices } = options
     const context = { ...given, signal: this.#stop.signal }
-    this.#exchange = options.protocol.exchange
+    this.#options = options
+    this.#exchange = protocol.exchange
     this.#sink = sink
-    this.#door = options.door
-    this.#clock = context.clock
+    this.#context = context
     this.#markets = subscribedMarkets(this.#exchange, markets)
     this.#counters = new FeedCounters(this.#exchange, context)
-    this.#loop = new ConnectionLoop(
-      {
-        ...options,
-        counters: this.#counters,
-        markets: () => this.#markets,
-        onFrame: (decoded, connection) => this.#receive(decoded, connection),
-      },
-      context,
-    )
     const ask = async (asked: Asked) => {
       if (fetchTradingPrices === undefined) return this.#renew(asked)
       const trading = await fetchTradingPrices(context.signal)
@@ -93,7 +97,7 @@ export class Feed {
   /** Connects, and stays connected until {@link close}. */
   open(): void {
     void this.#statusRequests.run()
-    this.#running = this.#loop.run()
+    this.#running = this.#run()
   }
 
   /** Changes what is subscribed: the next connection takes over within a minute, and is opened first. */
@@ -101,7 +105,8 @@ export class Feed {
     const next = subscribedMarkets(this.#exchange, markets)
     if (next.join() === this.#markets.join()) return
     this.#markets = next
-    this.#loop.noteChange()
+    for (const connection of this.#connections) connection.retire()
+    this.#options.door.noteChange()
   }
 
   /** How the feed is doing, for /ready, /metrics and the status hash. */
@@ -109,7 +114,7 @@ export class Feed {
     return {
       exchange: this.#exchange,
       state: this.#state,
-      base: this.#door.status().stream,
+      base: this.#options.door.status().stream,
       /** When the last data frame came, on whichever connection. */
       lastDataAt: this.#lastData?.receivedAt,
       /** When we last learnt which markets trade; when the feed was opened, before the first answer. */
@@ -121,14 +126,14 @@ export class Feed {
   /** Ends everything; resolves when every socket is closed. May be called more than once. */
   async close(): Promise<void> {
     this.#stop.abort()
-    await this.#loop.close()
+    await this.#closeOthers()
     await this.#running
   }
 
   get #state(): FeedState {
     if (this.#stop.signal.aborted) return 'closed'
     if (this.#reading?.signal.aborted === false) return 'up'
-    const { held, waiting } = this.#door.status().stream
+    const { held, waiting } = this.#options.door.status().stream
     if (held?.isBlocked) return 'blocked'
     return held !== undefined || waiting > 0 ? 'waiting' : 'connecting'
   }
@@ -145,7 +150,7 @@ export class Feed {
    * is; the next answer of the exchange will have it.
    */
   #miss({ reason, market }: Decoded & { readonly kind: 'malformed' }): void {
-    const [exchange, now] = [this.#exchange, this.#clock.now()]
+    const [exchange, now] = [this.#exchange, this.#context.clock.now()]
     this.#counters.countFailure('malformed', reason)
     if (market === undefined) this.#interrupt({ pricesFrom: now, isClockBack: false })
     else {
@@ -200,6 +205,54 @@ export class Feed {
     for (const market of this.#reading?.markets ?? [])
       if (!connection.markets.includes(market)) this.#sink.forget(this.#exchange, market)
     this.#reading = connection
-    void this.#loop.close(connection)
+    void this.#closeOthers(connection)
   }
+
+  /** Connects again and again, until the feed or its door is closed. */
+  async #run(): Promise<void> {
+    const { clock, log, signal } = this.#context
+    const { door, protocol } = this.#options
+    const stream: StreamOptions = {
+      protocol,
+      markets: () => this.#markets,
+      onFrame: (decoded, connection) => this.#receive(decoded, connection),
+      onAttempt: connection => this.#attend(connection),
+    }
+    while (!signal.aborted && !door.isClosed) {
+      // The door tells of what fails, and waits before the next one.
+      const opened = await door.openStream(stream, { signal }).catch(() => undefined)
+      if (opened === undefined) continue
+      const { connection, over } = opened
+      log.info({ exchange: this.#exchange, markets: this.#markets.length }, 'feed is up')
+      await over
+      if (!connection.signal.aborted) await clock.wait(untilSuccessor(clock.now()), connection.signal)
+    }
+  }
+
+  #attend(connection: Connection): void {
+    this.#counters.attempts += 1
+    this.#connections.add(connection)
+    void connection.ended.then(error => this.#noteEnd(connection, error))
+  }
+
+  #noteEnd(connection: Connection, error: KimchiError | undefined): void {
+    void connection.close().then(() => this.#connections.delete(connection))
+    if (error === undefined) return
+    if (error instanceof SubscriptionRefused) this.#options.onRefused?.()
+    if (error.code === 'KIMCHI_ERR_FRAME') this.#counters.countFailure('malformed', error)
+    else this.#counters.remember(error)
+  }
+
+  /** Closes all connections but this one. Resolves when their sockets are closed. */
+  async #closeOthers(kept?: Connection): Promise<void> {
+    const others = [...this.#connections].filter(connection => connection !== kept)
+    await Promise.all(others.map(connection => connection.close()))
+  }
+}
+
+/** How long a planned successor waits, so that it costs no minute. */
+function untilSuccessor(now: EpochMs): Milliseconds {
+  const second = now % MINUTE_MS
+  if (second >= SUCCESSOR_FROM_MS && second < SUCCESSOR_UNTIL_MS) return 0
+  return (SUCCESSOR_FROM_MS - second + MINUTE_MS) % MINUTE_MS
 }

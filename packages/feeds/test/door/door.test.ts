@@ -1,12 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Exchange, Milliseconds } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import { createMemoryLog, eventually, responseOf } from '@kimchi/testkit'
+import { eventually, responseOf } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { binanceProtocol } from '../../src/binance.ts'
 import { NoLongerWanted, type Want } from '../../src/door/way.ts'
-import { ConnectionLoop } from '../../src/feed/connection-loop.ts'
-import { FeedCounters } from '../../src/feed/feed-status.ts'
 import { RestClient } from '../../src/rest/client.ts'
 import { AT, openDoors, watchFeed } from '../harness.ts'
 import { miniTicker, refuseWith, scriptExchange } from '../scripted-exchange.ts'
@@ -290,14 +288,8 @@ t.test(
 )
 
 t.test('a feed that is begun behind a closed door ends, and keeps nobody from working', async t => {
-  const { upbit: door } = openDoors({}, { signal: AbortSignal.abort() })
-  const context = {
-    clock: createManualClock(AT),
-    log: createMemoryLog(),
-    signal: new AbortController().signal,
-  }
-  const counters = new FeedCounters('upbit', context)
-  const options = { door, protocol: binanceProtocol, markets: () => [], onFrame: () => {}, counters }
-  await new ConnectionLoop(options, context).run()
-  t.equal(counters.attempts, 0)
+  const { binance: door } = openDoors({}, { signal: AbortSignal.abort() })
+  const { feed } = watchFeed(t, { protocol: binanceProtocol, bases: [], door })
+  await turn()
+  t.equal(feed.status().attempts, 0)
 })

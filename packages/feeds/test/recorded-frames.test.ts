@@ -2,7 +2,7 @@ import t from 'tap'
 import { createBinanceDecoder } from '../src/binance.ts'
 import type { Decoded } from '../src/feed/protocol.ts'
 import { createUpbitDecoder } from '../src/upbit.ts'
-import { noRecordings, pythonBytes, recordedLines, recordedText } from './recorded.ts'
+import { noRecordings, recordedLines, recordedText } from './recorded.ts'
 
 const NOW = 1_795_222_584_381
 const skip = noRecordings
@@ -107,37 +107,6 @@ t.test('every recorded Binance miniTicker decodes to its exact tick', { skip }, 
     binanceTick('BTCUSDT', 86_128.01, 1_791_296_828_016),
   ])
 })
-
-t.test('every frame of a real stream of Upbit trades and books is ignored', { skip }, async t => {
-  const decoder = upbit()
-  const frames = recordedLines('cryptofeed/upbit-ws-trade-orderbook.2021-04-17.frames.jsonl')
-  const fromText = frames.map(({ payload }) => decoder(Buffer.from(String(payload)), NOW).kind)
-  t.equal(fromText.length, 449)
-  t.ok(fromText.every(kind => kind === 'ignored'))
-  const raw = recordedText('cryptofeed/upbit-ws-trade-orderbook.2021-04-17.raw.txt').split('\n')
-  const literals = raw
-    .map(line => /^[\d.]+: (b['"].*)$/.exec(line)?.[1])
-    .filter(literal => literal !== undefined)
-  const fromBytes = literals.map(literal => decoder(pythonBytes(literal), NOW).kind)
-  t.equal(fromBytes.length, 449)
-  t.ok(fromBytes.every(kind => kind === 'ignored'))
-})
-
-t.test(
-  'every frame of a real stream of Binance depth, books, trades and candles is ignored',
-  { skip },
-  async t => {
-    const decoder = binance()
-    const frames = recordedLines('cryptofeed/binance-ws-combined.2021-10-12.frames.jsonl')
-    const kinds = frames.map(({ payload }) => decoder(Buffer.from(String(payload)), NOW).kind)
-    t.equal(kinds.length, 265)
-    t.ok(kinds.every(kind => kind === 'ignored'))
-    const raw = recordedText('cryptofeed/binance-ws-combined.2021-10-12.raw.txt').split('\n')
-    const lines = raw.map(line => /^[\d.]+: (\{.*)$/.exec(line)?.[1]).filter(line => line !== undefined)
-    t.equal(lines.length, 265)
-    t.ok(lines.every(line => decoder(Buffer.from(line), NOW).kind === 'ignored'))
-  },
-)
 
 t.test('real frames cut at any byte are malformed and nothing else', { skip }, async t => {
   const line = recordedText('single-frames/upbit-ws.2021-2025.jsonl').split('\n')[0] ?? ''

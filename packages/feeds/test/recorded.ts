@@ -22,18 +22,3 @@ export function recordedLines(path: string): Record<string, unknown>[] {
     .filter(line => line.startsWith('{'))
     .map(line => JSON.parse(line))
 }
-
-/** The bytes of a Python bytes literal, `b'..'`, as a recorder of raw frames wrote them. */
-export function pythonBytes(literal: string): Buffer {
-  const body = literal.trim().slice(2, -1)
-  const text = body.replace(/\\(?:x(..)|(.))/g, (_, hex?: string, escaped = '') => {
-    return hex ? String.fromCharCode(Number.parseInt(hex, 16)) : (CONTROLS.get(escaped) ?? escaped)
-  })
-  return Buffer.from(text, 'latin1')
-}
-
-const CONTROLS: ReadonlyMap<string, string> = new Map([
-  ['n', '\n'],
-  ['r', '\r'],
-  ['t', '\t'],
-])

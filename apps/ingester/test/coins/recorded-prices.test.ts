@@ -58,19 +58,6 @@ t.test('the formula gives what the author of the recording and a calculation by 
   t.end()
 })
 
-t.test('the catalogue pairs all of them but the dollar and the gold', { skip }, t => {
-  for (const moment of moments) {
-    const symbols = new Set(coinsOf(moment).map(({ symbol }) => symbol))
-    const leftOut = moment.coins.filter(({ sym }) => !symbols.has(sym)).map(({ sym }) => sym)
-    t.ok(
-      leftOut.every(symbol => symbol === 'USDC' || symbol === 'XAUT'),
-      `${moment.updated_iso}: left out ${leftOut}`,
-    )
-    t.ok(symbols.size >= 118)
-  }
-  t.end()
-})
-
 t.test(
   'ZIL, RVN and MANTRA stand off the median and are published by their first comparison',
   { skip },

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type EpochMs, formatTimestamp, MINUTE_MS, type Milliseconds } from '@kimchi/core'
+import { type EpochMs, formatTimestamp, MINUTE_MS } from '@kimchi/core'
 import {
   type AuditOptions,
   audit,
@@ -9,6 +9,7 @@ import {
   readSettled,
   sampleProblem,
 } from '@kimchi/testkit'
+import type { DayRedis } from './redis.ts'
 import type { DayReplica } from './service.ts'
 
 type Document = NonNullable<ReturnType<DayReplica['documents']['live']>>
@@ -49,9 +50,6 @@ interface Seen {
   olderAt?: EpochMs | undefined
 }
 
-/** So long readers may get an older list, when writes are lost: docs/faults.md, 109. */
-const OLDER_FOR_MS: Milliseconds = 5_000
-
 /** Timers of what happens to be under way at an instant. */
 const WAITS_MORE = 6
 
@@ -82,9 +80,9 @@ export class Oracle {
 
   /**
    * What a caller of a replica gets of the live list at an instant.
-   * @param lostAt when Redis last lost writes
+   * @param lost when Redis last lost writes, and how long an older list may be served then
    */
-  readList(replica: DayReplica, now: EpochMs, lostAt: EpochMs): void {
+  readList(replica: DayReplica, now: EpochMs, lost: Pick<DayRedis['state'], 'lostAt' | 'olderForMs'>): void {
     const document = replica.documents.live()
     if (document === undefined) return
     const seen = this.#seen.get(replica) ?? { tag: '', updatedAt: '', newest: '', lookedAt: 0, unseenAt: 0 }
@@ -101,7 +99,7 @@ export class Oracle {
     }
     if (seen.updatedAt < seen.newest) {
       seen.olderAt ??= now
-      if (lostAt >= seen.unseenAt && now <= seen.olderAt + OLDER_FOR_MS) return
+      if (lost.lostAt >= seen.unseenAt && now <= seen.olderAt + lost.olderForMs) return
       this.find(seen.updatedAt, `${replica.host.name}: older list after ${seen.newest}`)
     }
     if (seen.updatedAt !== seen.newest) seen.unseenAt = before

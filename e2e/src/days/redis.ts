@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import type { Milliseconds } from '@kimchi/core'
+import { MINUTE_MS, type Milliseconds } from '@kimchi/core'
 import type { Network } from '@kimchi/ingester'
 import { startRedis, type Teardown } from '@kimchi/testkit'
 import { standingClock } from '../faketime.ts'
@@ -53,8 +53,9 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
     refusal: undefined as string | undefined,
     /** How many replies to writes are lost from now on. */
     lostReplies: 0,
-    /** When it last lost writes. */
+    /** When it last lost writes, and how long readers may get an older list then: docs/faults.md, 109. */
     lostAt: 0,
+    olderForMs: 0,
     commands: 0,
   }
   const setTime = async () => {
@@ -84,6 +85,10 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
   await setTime()
   await raw.flushall()
   await raw.call('FUNCTION', 'FLUSH')
+  /** Cuts the connections of a host, or of all. */
+  const cut = (host?: Host) => {
+    for (const link of links) if (host === undefined || link.host === host) link.lose()
+  }
   /** How one host reaches it. */
   const networkOf = (host: Host): Network['redis'] => ({
     openClient: () => {
@@ -103,11 +108,13 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
       await setTime()
       await raw.save()
     },
-    reload: async () => {
+    /** @param isCut or else the primary changes behind connections that stay: who writes the next minute sees it */
+    reload: async (isCut: boolean) => {
       await setTime()
       await raw.call('DEBUG', 'RELOAD', 'NOSAVE')
       await raw.call('DEBUG', 'CHANGE-REPL-ID')
-      state.lostAt = world.now
+      Object.assign(state, { lostAt: world.now, olderForMs: isCut ? 5_000 : MINUTE_MS + 5_000 })
+      if (isCut) cut()
     },
     /** Removes the function library. */
     flushFunctions: async () => {
@@ -116,10 +123,7 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
     },
     /** Whether it does what it is asked for. */
     isWell: () => state.isUp && state.refusal === undefined,
-    /** Cuts the connections of a host, or of all. */
-    cut: (host?: Host) => {
-      for (const link of links) if (host === undefined || link.host === host) link.lose()
-    },
+    cut,
     /** Connections that are not closed. */
     openLinks: () => links.size,
     close: () => void raw.off('message', onMessage),

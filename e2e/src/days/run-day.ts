@@ -84,7 +84,8 @@ export async function runDay(options: DayOptions) {
     oracle.find(minute, what)
   }
   const hasListed = (symbol: string) => oracle.hasListed(symbol)
-  const parts = { world, exchanges, redis, ingesters, replica, isAll, isBusy, find, note, hasListed }
+  const audit = (symbol: string) => oracle.readStored({ redis: redis.raw, coins: [symbol], from: 0, to: 0 })
+  const parts = { world, exchanges, redis, ingesters, replica, isAll, isBusy, find, note, hasListed, audit }
   const plan = planDay(parts, draws, minutes, note)
   const oracle: Oracle = new Oracle({ ...exchanges.simulator, halted: plan.isHalted, unseen: plan.isUnseen })
   /** Minutes from the end of faults until nothing was missing, at most, by kind. */
@@ -113,7 +114,7 @@ export async function runDay(options: DayOptions) {
     waits: [...ingesters, ...replicas].reduce((sum, { host }) => sum + host.waiting, 0),
   })
   const read = () => {
-    for (const each of replicas) oracle.readList(each, world.now, redis.state.lostAt)
+    for (const each of replicas) oracle.readList(each, world.now, redis.state)
     world.after(READ_MS, read)
   }
   const caller = new Caller(others, isAll, { find, hasListed })

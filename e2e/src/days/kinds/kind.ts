@@ -18,6 +18,8 @@ export interface DayParts {
   readonly find: Oracle['find']
   readonly note: (what: string) => void
   readonly hasListed: Oracle['hasListed']
+  /** Judges all that is stored of a coin. */
+  readonly audit: (symbol: string) => Promise<void>
 }
 
 export type SimulatedFault = Parameters<DayParts['exchanges']['simulator']['faults']['set']>[0]

@@ -54,7 +54,6 @@ export function figuresOf(status: IngesterStatus): Readonly<Record<string, Figur
     doors.find(({ rest }) => rest.exchange === exchange)?.rest.held?.reason
   return {
     version: one(status.version),
-    started_at: one(isoOf(status.startedAt)),
     tracked_coins: one(quarantine.tracked),
     held_back: one(
       nameSome(

@@ -13,12 +13,12 @@ const MAX_MINUTE_AGE_MS: Milliseconds = 180_000
 /** Why this ingester does not work fully right now; empty when it does. */
 export function notReadyReasons(status: IngesterStatus): Reason[] {
   const { at, queue } = status
-  const { coins, problem } = status.catalogue
+  const { problem } = status.catalogue
   const reasons: Reason[] = []
   const add = (reason: string, text: string) => reasons.push({ reason, text })
   const held = status.doors.flatMap(({ rest }) => heldTexts(rest))
   const because = [problem ?? [], held].flat().join('; ')
-  if (coins === undefined) add('no-listings', `listings not loaded yet${because && `: ${because}`}`)
+  if (status.feeds.length === 0) add('no-listings', `listings not loaded yet${because && `: ${because}`}`)
   for (const feed of status.feeds) {
     const { exchange, state, base, lastDataAt, statusAt } = feed
     if (state !== 'up') {
@@ -49,13 +49,13 @@ export function notReadyReasons(status: IngesterStatus): Reason[] {
   return sample === undefined ? reasons : [...reasons, sample]
 }
 
-function sampleReason({ at, minutes: { last }, catalogue, quarantine }: IngesterStatus) {
+function sampleReason({ at, minutes: { last }, feeds, quarantine }: IngesterStatus) {
   if (last === undefined) return { reason: 'no-minute', text: 'no minute has turned yet' }
   const { minute } = last.turn
   if (at - minuteStart(minute) > MAX_MINUTE_AGE_MS) {
     return { reason: 'no-minute', text: `no minute has turned since ${formatTimestamp(minute)}` }
   }
-  if (last.samples.length > 0 || (catalogue.coins !== undefined && quarantine.tracked === 0)) return undefined
+  if (last.samples.length > 0 || (feeds.length > 0 && quarantine.tracked === 0)) return undefined
   return { reason: 'no-sample', text: `no sample at ${formatTimestamp(minute)}: ${summarise(last.gaps)}` }
 }
 

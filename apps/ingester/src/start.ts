@@ -59,7 +59,6 @@ export interface Ingester extends RunningApp {
 export async function startIngester(config: Config, options: IngesterOptions): Promise<Ingester> {
   const { log, clock, random, id, version, refreshMs } = options
   const { ALLOW: allow, DENY: deny } = config
-  const startedAt = clock.now()
   const ending = new AbortController()
   // Requests and waits of all coins listen.
   setMaxListeners(0, ending.signal)
@@ -127,7 +126,6 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   const status = (): IngesterStatus => ({
     at: clock.now(),
     version,
-    startedAt,
     catalogue: catalogue.status(),
     quarantine: quarantine.status(),
     heldBack: heldBack.status(),

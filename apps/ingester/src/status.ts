@@ -20,7 +20,6 @@ export interface IngesterStatus {
   /** When it was taken. */
   readonly at: EpochMs
   readonly version: string
-  readonly startedAt: EpochMs
   readonly catalogue: CatalogueStatus
   readonly quarantine: QuarantineStatus
   readonly heldBack: readonly Held[]

@@ -29,8 +29,7 @@ function waited(...seconds: readonly number[]) {
 const STATUS: IngesterStatus = {
   at: 10_000,
   version: 'test',
-  startedAt: 0,
-  catalogue: { coins: 11, missing: [], problem: undefined },
+  catalogue: { missing: [], problem: undefined },
   quarantine: {
     tracked: 10,
     quarantined: [],

@@ -32,8 +32,6 @@ export interface CatalogueOptions {
 }
 
 export interface CatalogueStatus {
-  /** How many coins it holds; undefined until it is known. */
-  readonly coins: number | undefined
   /** Coins named in COINS that are unavailable now, with the reasons. */
   readonly missing: readonly string[]
   /** Why the exchanges' lists could not be fetched; undefined when they could. */
@@ -51,7 +49,7 @@ export class CatalogueRefresh {
   #lacking: ReadonlySet<string> = new Set()
   /** Aborted to end the wait for the next refresh early. */
   #wait = new AbortController()
-  #status: CatalogueStatus = { coins: undefined, missing: [], problem: undefined }
+  #status: CatalogueStatus = { missing: [], problem: undefined }
 
   constructor(options: CatalogueOptions, context: Context) {
     this.#options = options
@@ -96,7 +94,6 @@ export class CatalogueRefresh {
   #start(tracked: readonly Coin[], published: readonly KnownCoin[]): void {
     this.#coins = matchAgain(this.#options.wanted, tracked)
     if (this.#coins.length === 0) return
-    this.#status = { ...this.#status, coins: this.#coins.length }
     this.#options.onCatalogue({ coins: this.#coins, published })
   }
 
@@ -150,7 +147,7 @@ export class CatalogueRefresh {
     // While Redis can't be read, an unknown coin in COINS does not stop a start; the operator must see it.
     if (missing.length > 0 && missing.join() !== this.#status.missing.join())
       this.#context.log.warn({ missing }, `COINS that are not tracked: ${missing.join(', ')}`)
-    this.#status = { coins: coins.length, missing, problem: undefined }
+    this.#status = { missing, problem: undefined }
   }
 }
 

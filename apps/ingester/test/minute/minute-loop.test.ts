@@ -91,7 +91,7 @@ t.test('a stream that passes the minute late is waited for, until five seconds a
 
 // docs/faults.md, 85
 t.test('a pause of 2.4 s at any second of a minute costs no minute whose turn it does not hide', async t => {
-  for (let second = 0; second < 60; second += 3) {
+  for (let second = 0; second < 60; second++) {
     const { clock, stored, trade, pass } = start(t)
     await pass(second * 1_000)
     if (second < 50) trade(141_400_000)

@@ -28,8 +28,7 @@ export function statusWith(changes: object): IngesterStatus {
   }
   const status = {
     at: NOW,
-    startedAt: NOW,
-    catalogue: { coins: 1, missing: [], problem: undefined },
+    catalogue: { missing: [], problem: undefined },
     quarantine: { tracked: 1, quarantined: [], allowed: [] },
     heldBack: [],
     doors: [

@@ -50,8 +50,8 @@ interface Before {
   volume: number
 }
 
-/** Finds the market in a frame that is no JSON. */
-const CODE = /"(?:stream|s)"\s*:\s*"([^"@]+)/
+/** Finds the market in a frame that is no JSON: it stands there twice, and one may be broken. */
+const CODE = /"(?:stream|s)"\s*:\s*"([^"@]+)/g
 
 /**
  * A decoder of Binance miniTicker frames of a combined stream. It remembers each market's last frame, since only a

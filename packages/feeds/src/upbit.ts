@@ -35,7 +35,7 @@ function subscription(markets: readonly Market[], id: number): string {
 }
 
 /** Finds the market in a frame that is no JSON. */
-const CODE = /"code"\s*:\s*"([^"]+)"/
+const CODE = /"code"\s*:\s*"([^"]+)"/g
 
 /** A decoder of Upbit ticker frames in format DEFAULT, binary or text. */
 export function createUpbitDecoder(markets: readonly Market[]): Decoder {

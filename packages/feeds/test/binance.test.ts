@@ -120,6 +120,8 @@ t.test('a frame that cannot be read names its market, where that is one of ours'
   t.equal(marketOf(JSON.stringify(combined).slice(0, 40)), 'BTCUSDT', 'the stream alone is left')
   t.equal(marketOf({ ...combined, data: null }), 'BTCUSDT')
   t.equal(marketOf(JSON.stringify({ ...MINI, s: 'DOGEUSDT' }).slice(0, -10)), 'none')
+  const broken = JSON.stringify({ ...combined, stream: 'b?tcusdt@miniTicker' }).slice(0, -10)
+  t.equal(marketOf(broken), 'BTCUSDT', 'its second name can be read')
 })
 
 t.test('a long list is subscribed in parts', async t => {

@@ -49,11 +49,12 @@ export function shown(value: unknown): string {
 
 /**
  * The outcome for a frame that is not a JSON object in UTF-8.
- * @param code finds the market's code in it
+ * @param code finds what may be the market's code in it
  */
 export function unreadable(frame: Buffer, code: RegExp, wanted: { has(market: Market): boolean }): Decoded {
   const start = frame.toString('latin1', 0, SHOWN)
   const reason = `frame of ${frame.length} is not a JSON object in UTF-8: ${JSON.stringify(start)}`
-  const named = code.exec(frame.toString('utf8', 0, SEARCHED))?.[1]?.toUpperCase()
-  return { kind: 'malformed', reason, market: named !== undefined && wanted.has(named) ? named : undefined }
+  const named = frame.toString('utf8', 0, SEARCHED).matchAll(code)
+  const markets = Array.from(named, ([, market = '']) => market.toUpperCase())
+  return { kind: 'malformed', reason, market: markets.find(market => wanted.has(market)) }
 }

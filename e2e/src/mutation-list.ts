@@ -21,6 +21,7 @@ const CANDLES = 'apps/ingester/src/backfill/decide-minutes.ts'
 const START = 'apps/ingester/src/start.ts'
 const HISTORIES = 'apps/api/src/documents/histories.ts'
 const DOCUMENTS = 'apps/api/src/documents/documents.ts'
+const RESPONSE = 'apps/api/src/http/response.ts'
 
 /** By the rules of docs/architecture.md, and by what once escaped all tests. */
 export const MUTATIONS: readonly Mutation[] = [
@@ -297,5 +298,40 @@ export const MUTATIONS: readonly Mutation[] = [
     search: 'held?.readOn === today &&',
     replace: 'held?.readOn !== undefined &&',
     tests: ['apps/api', 'documents'],
+  },
+  {
+    breaks: 'an answer varies by its coding',
+    file: RESPONSE,
+    search: "    vary: 'Accept-Encoding',\n",
+    replace: '',
+    tests: ['apps/api', 'response', 'app'],
+  },
+  {
+    breaks: 'max-age ends when the next minute is due',
+    file: RESPONSE,
+    search: 'if (known?.maxAge === maxAge) return known',
+    replace: 'if (known !== undefined) return known',
+    tests: ['apps/api', 'response'],
+  },
+  {
+    breaks: 'each coding has a tag of its own',
+    file: RESPONSE,
+    search: "return coding === 'identity'",
+    replace: 'return coding !== undefined',
+    tests: ['apps/api', 'response'],
+  },
+  {
+    breaks: 'a new list is compressed anew',
+    file: DOCUMENTS,
+    search: 'this.#live = { ...list, compressed }',
+    replace: 'this.#live = { ...list, compressed: this.#live?.compressed ?? compressed }',
+    tests: ['apps/api', 'documents'],
+  },
+  {
+    breaks: 'the tag of a history is of all its rows',
+    file: 'apps/api/src/documents/history.ts',
+    search: "name, '\\n', newest)",
+    replace: "name, '\\n')",
+    tests: ['apps/api', 'history'],
   },
 ]

@@ -69,7 +69,7 @@ export function figuresOf(status: IngesterStatus): Readonly<Record<string, Figur
     ),
     missing: one(catalogue.missing),
     catalogue_problem: one(catalogue.problem),
-    last_minute: one(last && formatTimestamp(last.turn.minute)),
+    last_minute: one(last && formatTimestamp(last.minute)),
     gaps_last_minute: one(last && summarise(last.gaps)),
     gaps: each('reason', minutes.gaps, counter('Minutes without a live sample, per coin and minute.')),
     last_written_minute: one(queue.lastWrittenMinute && formatTimestamp(queue.lastWrittenMinute)),

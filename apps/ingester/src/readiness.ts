@@ -51,7 +51,7 @@ export function notReadyReasons(status: IngesterStatus): Reason[] {
 
 function sampleReason({ at, minutes: { last }, feeds, quarantine }: IngesterStatus) {
   if (last === undefined) return { reason: 'no-minute', text: 'no minute has turned yet' }
-  const { minute } = last.turn
+  const { minute } = last
   if (at - minuteStart(minute) > MAX_MINUTE_AGE_MS) {
     return { reason: 'no-minute', text: `no minute has turned since ${formatTimestamp(minute)}` }
   }

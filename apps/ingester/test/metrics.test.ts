@@ -43,7 +43,8 @@ const STATUS: IngesterStatus = {
   feeds: [feed],
   minutes: {
     last: {
-      turn: { minute: 29_000_000, lateMs: 0 },
+      minute: 29_000_000,
+      lateMs: 0,
       gaps: [],
       samples: [],
     },

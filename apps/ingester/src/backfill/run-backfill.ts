@@ -39,8 +39,7 @@ export interface BackfillOptions {
 }
 
 /** What the minute loop reports of a minute. */
-export interface FinishedMinute {
-  readonly turn: Pick<MinuteReport['turn'], 'minute'>
+export interface FinishedMinute extends Pick<MinuteReport, 'minute'> {
   readonly gaps: readonly Pick<Gap, 'reason'>[]
 }
 
@@ -94,9 +93,9 @@ export class Backfill {
   }
 
   /** Hears which minute the minute loop has finished, so that its gaps are filled at once. */
-  noteMinute({ turn, gaps }: FinishedMinute): void {
+  noteMinute({ minute, gaps }: FinishedMinute): void {
     this.#isClockWrong = gaps.some(({ reason }) => reason === 'clock-skew')
-    this.#openMinutes.noteMinute(turn.minute)
+    this.#openMinutes.noteMinute(minute)
   }
 
   /** Hears that Redis is connected again, so that what a primary has lost is filled at once. */

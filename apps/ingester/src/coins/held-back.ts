@@ -43,7 +43,7 @@ export class HeldBack {
 
   /** Takes a minute's report, and finds the coins without a recent row. */
   noteMinute(
-    { turn: { minute }, samples, gaps }: Pick<MinuteReport, 'turn' | 'samples' | 'gaps'>,
+    { minute, samples, gaps }: Omit<MinuteReport, 'lateMs'>,
     quarantined: QuarantineStatus['quarantined'],
   ): void {
     this.noteStored(samples)

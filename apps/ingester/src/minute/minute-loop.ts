@@ -4,8 +4,8 @@ import type { MinuteQueue, SettledMinute } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
 import { type MinuteTurn, minuteTurns } from './minute-turns.ts'
 
-export interface MinuteReport {
-  readonly turn: MinuteTurn
+/** What has become of a minute. */
+export interface MinuteReport extends MinuteTurn {
   /** Those that may be stored. */
   readonly samples: readonly Sample[]
   readonly gaps: readonly Gap[]
@@ -67,12 +67,11 @@ export class MinuteLoop {
     const isHalt = ({ reason }: Gap) => reason === 'halted' || reason === 'halting'
     const halted = gaps.filter(isHalt).map(({ symbol }) => symbol)
     if (samples.length > 0 || halted.length > 0) queue.enqueue({ minute, samples, settled, halted })
-    return { turn, samples, gaps }
+    return { ...turn, samples, gaps }
   }
 
   #note(report: MinuteReport): void {
-    const { turn, gaps } = report
-    const { minute, lateMs } = turn
+    const { minute, lateMs, gaps } = report
     this.#last = report
     this.#waits.labelled({}).observe(lateMs / 1_000)
     countReasons(gaps, this.#gaps)

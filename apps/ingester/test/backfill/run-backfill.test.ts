@@ -149,7 +149,7 @@ t.test(
       return (await reader.readOpenMinutes(symbol, YESTERDAY + minute, YESTERDAY + minute + 1)).length === 0
     }
     clock.step(at(361) + 5_000 - clock.now())
-    noteMinute({ turn: { minute: YESTERDAY + 361 }, gaps: [] })
+    noteMinute({ minute: YESTERDAY + 361, gaps: [] })
     await passUntil(clock, 'the gap is filled', () => has('BTC', 361))
     t.ok(clock.now() >= at(361) + 10_000, 'not before its candles are complete')
     t.ok(clock.now() < at(361) + 30_000, `${clock.now() - at(361)} ms after its end`)

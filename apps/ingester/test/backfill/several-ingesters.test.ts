@@ -104,7 +104,7 @@ t.test('an ingester whose clock is wrong leaves the work to the other', async t 
   const { start, untilWhole, check } = await openTwo(t)
   const first = start(11)
   start(47)
-  first.noteMinute({ turn: { minute: YESTERDAY + MINUTES }, gaps: [{ reason: 'clock-skew' }] })
+  first.noteMinute({ minute: YESTERDAY + MINUTES, gaps: [{ reason: 'clock-skew' }] })
   const seconds = await untilWhole()
   t.ok(seconds <= SECONDS_ALONE, `${seconds} s`)
   t.ok(first.status().stored <= COINS_AT_ONCE * 200, 'no more than it had begun')

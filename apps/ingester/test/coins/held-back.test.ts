@@ -17,13 +17,12 @@ function open() {
     quarantined: Parameters<HeldBack['noteMinute']>[1] = [],
   ) => {
     minute += 1
-    const turn = { minute, lateMs: 0 }
     const all = Object.entries(gaps).map(([symbol, reason]): Gap => {
       const prices = { [`KRW-${symbol}`]: 9, [`${symbol}USDT`]: undefined, 'KRW-USDT': 14_000 }
       return { symbol, minute, reason, prices }
     })
     const stored = samples.map(symbol => ({ symbol, minute }))
-    heldBack.noteMinute({ turn, gaps: all, samples: stored as never }, quarantined)
+    heldBack.noteMinute({ minute, gaps: all, samples: stored as never }, quarantined)
     return heldBack.status().map(({ symbol, reason }) => `${symbol} ${reason}`)
   }
   const status = () => ({ ...statusWith({ base: { index: 0 } }), heldBack: heldBack.status() })

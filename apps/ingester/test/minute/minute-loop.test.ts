@@ -112,7 +112,7 @@ t.test('a minute in which an exchange was silent is a gap with a reason, and not
   await pass(2 * MINUTE_MS, ['binance'])
   t.equal(stored.length, 1)
   t.strictSame(
-    reports.map(({ turn, gaps }) => [turn.minute - M, gaps[0]?.reason]),
+    reports.map(({ minute, gaps }) => [minute - M, gaps[0]?.reason]),
     [
       [0, 'upbit-down'],
       [1, undefined],

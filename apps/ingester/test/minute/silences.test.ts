@@ -50,7 +50,7 @@ t.test('in calm minutes none is a gap, and half of them are taken by M + 2.5 s',
     [],
   )
   t.strictSame(wrong(), [])
-  const late = calm.map(report => report.turn.lateMs).sort((a, b) => a - b)
+  const late = calm.map(report => report.lateMs).sort((a, b) => a - b)
   t.comment(
     `${samples.length} samples; taken at M + ${2_000 + (late[late.length >> 1] ?? 0)} ms (median), M + ${2_000 + (late.at(-1) ?? 0)} ms (worst)`,
   )

@@ -38,7 +38,7 @@ export function statusWith(changes: object): IngesterStatus {
       },
     ],
     feeds: [{ ...feed, ...changes }],
-    minutes: { last: { turn: { minute: minuteOf(NOW) }, gaps: [], samples: [{}] }, gaps: {} },
+    minutes: { last: { minute: minuteOf(NOW), gaps: [], samples: [{}] }, gaps: {} },
     queue: { waiting: 0, problem: undefined, damaged: [], totals: {} },
     backfill: {
       troubled: [],

@@ -77,7 +77,7 @@ class Model {
 }
 
 for (const seed of [1, 2, 3]) {
-  // docs/faults.md, 43 and 115
+  // docs/faults.md, 5, 43 and 115
   t.test(`rows, samples and open minutes are as a model says, whatever happens; seed ${seed}`, async t => {
     const { connection, writer, reader, raw } = await openStore(t)
     const from = (await todayMinutes(connection)).today - 2 * 1_440
@@ -89,8 +89,9 @@ for (const seed of [1, 2, 3]) {
     const operations: ((minute: number) => Promise<void>)[] = [
       async minute => {
         const expected = model.write(minute)
-        const { stored, duplicates } = await writer.write({ minute, samples: [sampleOf('BTC', minute)] })
-        t.equal(stored ? 'stored' : duplicates ? 'duplicate' : 'frozen', expected)
+        const result = await writer.write({ minute, samples: [sampleOf('BTC', minute)] })
+        const [refused] = result.refused
+        t.equal(refused?.reason ?? (result.stored ? 'stored' : 'duplicate'), expected)
       },
       async minute => {
         model.loseHour(minute)

@@ -15,19 +15,6 @@ async function openFrozenDay(t: Test, daysAgo: number) {
   return { ...store, start, samples, check }
 }
 
-// docs/faults.md, 43
-t.test('an hour that vanished is never counted again', async t => {
-  const { writer, reader, start, samples } = await openFrozenDay(t, 0)
-  const before = await reader.readDays('BTC')
-  const again = await writer.write({ minute: start, samples: [...samples, sampleOf('BTC', start + 5)] })
-  t.match(again, { stored: 0, duplicates: 2 })
-  t.strictSame(
-    again.refused,
-    [0, 1, 5].map(at => ({ symbol: 'BTC', minute: start + at, reason: 'frozen' })),
-  )
-  t.strictSame(await reader.readDays('BTC'), before)
-})
-
 t.test('the live row goes on while its day is frozen', async t => {
   const { writer, reader, start } = await openFrozenDay(t, 0)
   await writer.track([{ symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: 'BTCUSDT' }])

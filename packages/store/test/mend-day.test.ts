@@ -34,25 +34,6 @@ async function openDay(t: Test) {
   }
 }
 
-// docs/faults.md, 5
-t.test('samples that no row counts, as after half a write, are counted and expire', async t => {
-  const { writer, reader, raw, start, date, samples, mendUncounted, check } = await openDay(t)
-  const row = (await raw.hget(dailyKey('BTC'), date)) ?? ''
-  await writer.write({ minute: start + 62, samples: [sampleOf('BTC', start + 62)] })
-  // Redis has loaded a file that was cut within the second write: its first commands, not its last.
-  await raw.hset(dailyKey('BTC'), date, row)
-  await raw.persist(samplesKey('BTC', date, 1))
-  t.match(await check(), [/ WRONG row .* mends the day within 10 minutes$/])
-  t.match(await writer.write({ minute: start + 2, samples: [sampleOf('BTC', start + 2)] }), { stored: 1 })
-  t.strictSame(await mendUncounted(), [date])
-  const all = [...samples, sampleOf('BTC', start + 2), sampleOf('BTC', start + 62)]
-  const inOrder = all.toSorted((a, b) => a.minute - b.minute)
-  t.strictSame(await reader.readDays('BTC'), { entries: foldDays(inOrder), corrupt: 0 })
-  t.match(await check(), [/ ok 6 samples$/])
-  t.ok((await raw.ttl(samplesKey('BTC', date, 1))) > 0, 'and expire')
-  t.strictSame(await mendUncounted(), [])
-})
-
 for (const [name, kept, other] of [
   ['the live one', { source: 'live', upbitKrw: 151_000_000 }, { source: 'candle', upbitKrw: 150_000_000 }],
   [

@@ -41,22 +41,6 @@ t.test('settled minutes are kept as long as the samples of their day', async t =
   t.equal(Number(await raw.call('EXPIRETIME', key)), (today + 8 * 1440) * 60)
 })
 
-t.test('a halt takes the place of any other reason, and none takes that of a halt', async t => {
-  const { writer, connection, raw } = await openStore(t)
-  const minute = (await todayMinutes(connection)).today - 1440
-  for (const reason of ['no-rate', 'halted', 'upbit-down'] as const)
-    await writer.write({ minute, samples: [], settled: [settled(minute, reason)] })
-  t.strictSame(await raw.zrange(settledKey('BTC', dateOf(minute), 0), 0, '-1'), [`${minute} halted`])
-})
-
-t.test('a sample takes the place of the reason of its minute', async t => {
-  const { writer, connection, raw } = await openStore(t)
-  const minute = (await todayMinutes(connection)).today - 1440
-  await writer.write({ minute, samples: [], settled: [settled(minute, 'no-rate')] })
-  t.match(await writer.write({ minute, samples: [sampleOf('BTC', minute)] }), { stored: 1 })
-  t.strictSame(await raw.keys('{kp}:settled:*'), [])
-})
-
 // docs/faults.md, 39
 t.test('a backfilled minute from before a halt does not bring the coin back to the list', async t => {
   const { writer, reader, connection, raw } = await openStore(t)
@@ -74,16 +58,6 @@ t.test('a backfilled minute from before a halt does not bring the coin back to t
   await writer.write({ minute: now - 3, samples: [sampleOf('BTC', now - 3)] })
   t.strictSame(await rows(), [rowOf(sampleOf('BTC', now - 3))], 'it trades again')
   t.strictSame(await raw.hgetall('{kp}:halted'), {})
-})
-
-t.test('a sample of the minute of a halt is listed, and the halt is still remembered', async t => {
-  const { writer, reader, connection, raw } = await openStore(t)
-  const { now } = await todayMinutes(connection)
-  await writer.track([BTC])
-  await writer.write({ minute: now, samples: [], halted: ['BTC'] })
-  await writer.write({ minute: now, samples: [sampleOf('BTC', now)] })
-  t.strictSame((await reader.readBoard()).rows, [rowOf(sampleOf('BTC', now))])
-  t.strictSame(await raw.hgetall('{kp}:halted'), { BTC: String(now) })
 })
 
 t.test('a halt from the future, by Redis’ clock, does not keep a coin off the list', async t => {

@@ -141,7 +141,7 @@ t.test('a coin that is halted leaves the live list at once and stays tracked', a
 })
 
 t.test('at the minute of its halt a live sample brings a coin back, a candle does not', async t => {
-  const { connection, writer, reader } = await openStore(t)
+  const { connection, writer, reader, raw } = await openStore(t)
   const { now } = await todayMinutes(connection)
   await writer.track([BTC, ETH])
   await writer.write({ minute: now, samples: [sampleOf('BTC', now), sampleOf('ETH', now)] })
@@ -150,6 +150,7 @@ t.test('at the minute of its halt a live sample brings a coin back, a candle doe
   await writer.write({ minute: now + 1, samples: [sampleOf('BTC', now + 1), candle] })
   const rows = async () => (await reader.readBoard()).rows.map(row => row.symbol)
   t.strictSame(await rows(), ['BTC'])
+  t.equal(await raw.hget('{kp}:halted', 'BTC'), String(now + 1), 'the halt is still remembered')
   await writer.write({ minute: now + 2, samples: [{ ...sampleOf('ETH', now + 2), source: 'candle' }] })
   t.strictSame(await rows(), ['BTC', 'ETH'], 'a candle of a later minute does')
 })

@@ -21,12 +21,14 @@ const PLACEHOLDER = 'https://premium.example'
 const BANK = 'https://api.frankfurter.dev'
 const snippets = readSnippets('callers.md')
 
-t.test('the Korean guide has the same code, but for its comments', async t => {
+t.test('the code in the Korean guide is that of the English one, but for its comments', async t => {
   const withoutComments = (snippet: Snippet) => ({
     ...snippet,
     code: snippet.code.replace(/^\s*\/\/.*$/gm, '//'),
   })
-  t.strictSame(readSnippets('callers.ko.md').map(withoutComments), snippets.map(withoutComments))
+  const korean = readSnippets('callers.ko.md').map(withoutComments)
+  const isKorean = ({ kind }: Snippet) => kind !== 'bank' && kind !== 'pandas' && kind !== 'sheets'
+  t.strictSame(korean, snippets.filter(isKorean).map(withoutComments))
 })
 
 t.test('every piece of code in the guide runs against the service', async t => {

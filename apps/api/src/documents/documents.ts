@@ -166,9 +166,9 @@ export class Documents {
       this.#isRefused = isRefusal(thrown)
     }
     const now = this.#sources.clock.now()
-    const pause = now - this.#dueAt < SLOW_POLL_AFTER_MS ? POLL_MS : SLOW_POLL_MS
+    const waitMs = now - this.#dueAt < SLOW_POLL_AFTER_MS ? POLL_MS : SLOW_POLL_MS
     const isDue = this.#problem !== undefined || now >= this.#dueAt
-    this.#readAt = Math.min(this.#readAt, isDue ? now + pause : this.#dueAt)
+    this.#readAt = Math.min(this.#readAt, isDue ? now + waitMs : this.#dueAt)
   }
 
   async #publish(board: Board): Promise<void> {

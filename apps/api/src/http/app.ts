@@ -30,9 +30,8 @@ export function createApp({ documents, clock, log, limits: changed }: AppOptions
   const sender = new Sender(connections)
   const app: FastifyInstance = fastify({
     serverFactory: handle => {
-      const answer: RequestListener = (request, response) => {
-        if (connections.begin(request, response)) handle(request, response)
-      }
+      const answer: RequestListener = (request, response) =>
+        connections.begin(request, response, () => handle(request, response))
       // Node would answer an Expect that it doesn't know itself, past every limit.
       return createServer(limits.server, answer)
         .on('checkExpectation', answer)

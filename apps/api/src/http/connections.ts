@@ -12,12 +12,12 @@ export const LIMITS = {
     /** Request line and headers together. */
     maxHeaderSize: 8_192,
     /**
-     * From the first byte of a request, or from connecting, to the last of its headers. In a flood a caller waits
-     * for seconds until anything is read of it (docs/faults.md, 67), and must not get a 408 for that.
+     * From the first byte of a request, or from connecting, to the last of its headers. In a flood a caller waits for
+     * up to 10 s of processor time until anything is read of it (docs/faults.md, 67), and must not get a 408 for that.
      */
-    headersTimeout: 10_000,
+    headersTimeout: 20_000,
     /** Until the end of a request's body, which nothing reads. */
-    requestTimeout: 10_000,
+    requestTimeout: 20_000,
     /** Longer than the usual 60 s of a proxy in front, so that it is the proxy that closes. */
     keepAliveTimeout: 65_000,
     /** How often Node looks for requests that are late. */
@@ -31,16 +31,16 @@ export const LIMITS = {
   },
 }
 
-/** Connections that are read again in a turn of Node's loop, of all that are held. */
-const READ_IN_A_TURN = 4
-
 /** Cuts connections, so that memory stays bounded whatever clients ask for and don't read. */
 export class Connections {
   readonly #limits: typeof LIMITS
   /** The responses of each that are not sent yet, oldest first. */
   readonly #pending = new Map<Socket, ServerResponse[]>()
-  /** Those that are not read for now, the newest last; undefined while all are. */
-  #held: Socket[] | undefined
+  /** Those that are not read until their turn comes, in the order of coming: whoever was answered before, others. */
+  readonly #answered = new Set<Socket>()
+  readonly #others = new Set<Socket>()
+  #turns = 0
+  #nextTurn: NodeJS.Immediate | undefined
 
   constructor(limits: typeof LIMITS) {
     this.#limits = limits
@@ -49,24 +49,24 @@ export class Connections {
   /** Notes a connection, before its first request. */
   open(socket: Socket): void {
     this.#pending.set(socket, [])
-    if (this.#held !== undefined) {
-      this.#held.push(socket)
-      // Not before Node has begun to read.
-      process.nextTick(() => socket.pause())
-    }
-    socket.once('close', () => this.#pending.delete(socket))
+    // Not before Node has begun to read.
+    if (this.#nextTurn) process.nextTick(() => this.#wait(socket))
+    socket.once('close', () => this.#forget(socket))
   }
 
-  /** Notes a request; false when its connection was cut, so that nobody waits for a response. */
-  begin({ socket }: IncomingMessage, response: ServerResponse): boolean {
+  /** Handles a request when all before it on its connection are answered: whoever is cut first costs nothing more. */
+  begin({ socket }: IncomingMessage, response: ServerResponse, handle: () => void): void {
     const responses = this.#pending.get(socket)
-    if (responses === undefined) return false
+    if (responses === undefined) return
     while (responses[0]?.closed) responses.shift()
-    if (responses.push(response) > 1) {
+    const last = responses.at(-1)
+    const unanswered = responses.push(response)
+    if (last === undefined) handle()
+    else {
+      last.once('close', () => socket.writable && handle())
       this.cutUnlessRead(socket)
-      if (responses.length > 1 + this.#limits.pipelined / this.#pending.size) this.#cut(socket)
+      if (unanswered > 1 + this.#limits.pipelined / this.#pending.size) this.#cut(socket)
     }
-    return !socket.destroyed
   }
 
   /** Cuts a connection whose client stops reading. */
@@ -84,22 +84,54 @@ export class Connections {
   }
 
   /**
-   * Cuts a connection that has more than its share, and stops reading from all others until this turn of Node's loop
-   * is over: Node parses all of the 64 kB that it reads of a connection, thousands of requests, and frees their memory
-   * only when it has closed the connection. Then a few are read in each turn, the newest first.
+   * Cuts a connection that has more than its share, and has all others wait for their turn, as Node parses all of the
+   * 64 kB that it reads of a connection, a thousand requests, and frees their memory only when it has closed it.
    */
   #cut(socket: Socket): void {
+    // When a connection closes, Node creates an error for each of its requests. Their stacks would double the cost.
+    const { stackTraceLimit } = Error
+    socket.prependOnceListener('close', () => {
+      Error.stackTraceLimit = 0
+    })
+    socket.once('close', () => {
+      Error.stackTraceLimit = stackTraceLimit
+    })
     socket.destroy()
-    this.#pending.delete(socket)
-    const isHolding = this.#held !== undefined
-    this.#held = [...this.#pending.keys()]
-    for (const other of this.#held) other.pause()
-    if (!isHolding) setImmediate(() => this.#readSome())
+    this.#forget(socket)
+    for (const other of this.#pending.keys()) this.#wait(other)
   }
 
-  #readSome(): void {
-    for (const socket of this.#held?.splice(-READ_IN_A_TURN) ?? []) socket.resume()
-    if (this.#held?.length === 0) this.#held = undefined
-    else setImmediate(() => this.#readSome())
+  #wait(socket: Socket): void {
+    socket.pause()
+    if (this.#answered.has(socket) || this.#others.has(socket)) return
+    if (socket.bytesWritten > 0) this.#answered.add(socket)
+    else this.#others.add(socket)
+    this.#nextTurn ??= setImmediate(() => this.#readNext())
+  }
+
+  /**
+   * Reads one in each turn of Node's loop. Those that were answered before don't wait for newcomers. Of these mostly the
+   * newest are read, as a flood may have come before a caller, but the first as well, as it may go on coming after it.
+   */
+  #readNext(): void {
+    const [answered] = this.#answered
+    const others = [...this.#others]
+    const newest = others.at(-1)
+    const candidates = [answered, newest, newest, newest, others[0]]
+    const next = candidates[this.#turns % candidates.length] ?? answered ?? others[0]
+    this.#turns += 1
+    this.#nextTurn = next && setImmediate(() => this.#readNext())
+    next?.resume()
+    if (next) this.#leave(next)
+  }
+
+  #forget(socket: Socket): void {
+    this.#pending.delete(socket)
+    this.#leave(socket)
+  }
+
+  #leave(socket: Socket): void {
+    this.#answered.delete(socket)
+    this.#others.delete(socket)
   }
 }

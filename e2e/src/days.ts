@@ -47,7 +47,8 @@ function lineOf({ seed, digest, counts, realMs }: DayReport): string {
   const figures = `${stored} samples, ${lists} lists with ${values} values, ${commands} commands`
   const speed = Math.round((minutes * 60_000) / realMs)
   const memory = Math.round(process.memoryUsage().rss / 1e6)
-  return `seed ${seed}: ${digest}, ${figures}, ${speed} × real time, ${memory} MB`
+  const share = `${Math.round((counts.live / counts.minutes) * 100)} % demanded live, ${counts.unlisted} unlisted`
+  return `seed ${seed}: ${digest}, ${figures}, ${share}, ${speed} × real time, ${memory} MB`
 }
 
 /** What is wrong, what happened before it, and how to see it again. */

@@ -10,7 +10,7 @@ import {
   sampleProblem,
 } from '@kimchi/testkit'
 import type { DayRedis } from './redis.ts'
-import type { DayReplica } from './service.ts'
+import { COINS, type DayReplica } from './service.ts'
 
 type Document = NonNullable<ReturnType<DayReplica['documents']['live']>>
 type Truth = AuditOptions['truth']
@@ -53,6 +53,9 @@ interface Seen {
 /** Timers of what happens to be under way at an instant. */
 const WAITS_MORE = 6
 
+/** What the list must say of a coin. */
+export type Demand = 'live' | 'listed' | 'unlisted' | undefined
+
 /** What a day has shown to be wrong. */
 export interface Finding {
   /** As in the API; empty where it is about the whole day. */
@@ -63,7 +66,8 @@ export interface Finding {
 /** Judges all that is served while a day runs, and all that is stored at its end, by what the exchanges made. */
 export class Oracle {
   readonly findings: Finding[] = []
-  readonly counts = { lists: 0, values: 0, stored: 0 }
+  /** Coin minutes at which the list was read, and those of which a live sample, or not to be listed, was demanded. */
+  readonly counts = { lists: 0, values: 0, stored: 0, minutes: 0, live: 0, listed: 0, unlisted: 0 }
   readonly #truth: Truth
   readonly #digest = createHash('sha256')
   readonly #seen = new Map<DayReplica, Seen>()
@@ -112,14 +116,21 @@ export class Oracle {
     return this.#listed.has(symbol)
   }
 
-  /** The list when no candle of the minute has been read yet: these coins have live samples of it. */
-  readLive(document: Document | undefined, minute: number, symbols: readonly string[]): void {
+  /**
+   * The list when no candle of the minute has been read yet.
+   * @param demandOf what is demanded of a coin: a live sample of the minute, a row, or none
+   */
+  readLive(document: Document | undefined, minute: number, demandOf: (symbol: string) => Demand): void {
     const rows = document === undefined ? [] : (JSON.parse(textOf(document)) as { data: Row[] }).data
     const at = formatTimestamp(minute)
-    for (const symbol of symbols) {
+    for (const symbol of COINS) {
+      const demand = demandOf(symbol)
+      this.counts.minutes += 1
+      if (demand) this.counts[demand] += 1
       const shown = rows.find(row => row.symbol === symbol)?.snapshot_at
-      if (shown === at || this.#truth.halted?.(symbol, minute * MINUTE_MS)) continue
-      if (isExpected(symbol, minute, this.#truth)) this.find(at, `no live sample: ${symbol} is of ${shown}`)
+      if (demand === 'unlisted' && shown) this.find(at, `still listed: ${symbol} of ${shown}`)
+      if (demand === 'unlisted' || demand === undefined || !isExpected(symbol, minute, this.#truth)) continue
+      if (demand === 'live' ? shown !== at : !shown) this.find(at, `not ${demand}: ${symbol} is of ${shown}`)
     }
   }
 

@@ -1,8 +1,15 @@
 import { type EpochMs, MINUTE_MS, type Milliseconds } from '@kimchi/core'
 import type { Draws } from '../seeded-random.ts'
-import { KINDS } from './kinds/index.ts'
-import { type DayParts, type Kind, market, type Pick } from './kinds/kind.ts'
+import { EXCHANGE_KINDS } from './kinds/exchange.ts'
+import { HOST_KINDS } from './kinds/host.ts'
+import { type DayParts, type Kind, type Kinds, market, type Pick } from './kinds/kind.ts'
+import { NETWORK_KINDS } from './kinds/network.ts'
+import { REDIS_KINDS } from './kinds/redis.ts'
+import type { Demand } from './oracle.ts'
 import { COINS } from './service.ts'
+
+/** All kinds, in the order in which a day draws them. */
+const KINDS: Kinds = { ...EXCHANGE_KINDS, ...NETWORK_KINDS, ...HOST_KINDS, ...REDIS_KINDS }
 
 /** A day ends without faults for an hour, a shorter one for a fourth of it: what can be known is to be stored by then. */
 const QUIET_MINUTES = 60
@@ -26,6 +33,8 @@ interface Span {
   readonly what: 'halt' | 'loss' | 'hole'
   readonly of: string
   readonly from: EpochMs
+  /** Minutes after which a coin is off the list; undefined where it may stay. */
+  readonly leavesWithin: number | undefined
   to: EpochMs
 }
 
@@ -36,15 +45,16 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
   const spans: Span[] = []
   /** Until when the minutes of a coin that was delisted and listed again may be missing, older open ones too. */
   const relistings: Span[] = []
-  const openSpan = (what: Span['what'], of: string, from: EpochMs) => {
-    spans.push({ what, of, from, to: Number.POSITIVE_INFINITY })
+  const openSpan = (what: Span['what'], of: string, from: EpochMs, leavesWithin?: number) => {
+    spans.push({ what, of, from, to: Number.POSITIVE_INFINITY, leavesWithin })
     return of
   }
   /** Until when an ingester, a coin or all of the service may lose live minutes. */
   const troubledUntil = new Map([['all', world.now + WHOLE_WITHIN * MINUTE_MS]])
   const trouble = (of: string, forMs: Milliseconds) =>
     troubledUntil.set(of, Math.max(troubledUntil.get(of) ?? 0, world.now + forMs))
-  const isTroubled = (of: string) => (troubledUntil.get(of) ?? 0) > world.now
+  const troubledAt = (of: string) => troubledUntil.get(of) ?? 0
+  const isTroubled = (of: string) => troubledAt(of) > world.now
   /**
    * @param hit takes the coins and ingesters that are drawn
    * @param drawn takes all that is drawn
@@ -63,9 +73,9 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
       between: (from, to) => say(draws.between(from, to)),
       of: (...choices) => say(draws.of(choices)),
       coin: (...coins) => coinOf(coins.length > 0 ? coins : [draws.of(COINS), draws.of(QUIET_COINS)]),
-      halting: exchange => {
+      halting: (exchange, leavesWithin) => {
         const coin = pick.coin(draws.of(COINS.slice(1)), draws.of(QUIET_COINS))
-        return market(exchange, openSpan('halt', coin, world.now - MINUTE_MS))
+        return market(exchange, openSpan('halt', coin, world.now - MINUTE_MS, leavesWithin))
       },
       anyHalting: () => {
         for (const symbol of COINS) openSpan('halt', symbol, world.now - MINUTE_MS)
@@ -159,19 +169,30 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
   // stored before it was compared.
   const isNew = (symbol: string) =>
     !parts.hasListed(symbol) && (active.size > 0 || world.now < lastEndAt + TRACKED_WITHIN_MS)
+  /** Whether a coin may lack a minute, without a fault that lasts then. */
+  const mayLack = (symbol: string, at: EpochMs) =>
+    isHalted(symbol, at) || isAfterHole(symbol, at) || isRelisted(symbol, at) || isNew(symbol)
+  const isSafe = (symbol: string) =>
+    !isTroubled('all') && !isTroubled(symbol) && ingesters.some(({ host }) => !isTroubled(host.name))
+  /** Whether a coin has been halted for so long that no ingester has it on the list. */
+  const hasLeft = (symbol: string) => {
+    const calmAt = Math.max(...['all', ...ingesters.map(({ host }) => host.name)].map(troubledAt))
+    return spans.some(({ of, from, to, leavesWithin = Number.POSITIVE_INFINITY }) => {
+      const leftAt = Math.max(from + MINUTE_MS, calmAt) + leavesWithin * MINUTE_MS
+      return of === symbol && leftAt < world.now && world.now < to - BACK_WITHIN_MS
+    })
+  }
   return {
-    /** Whether a coin may lack a minute, without a fault that lasts then. */
-    isHalted: (symbol: string, at: EpochMs) =>
-      isHalted(symbol, at) || isAfterHole(symbol, at) || isRelisted(symbol, at) || isNew(symbol),
+    isHalted: mayLack,
+    /** What is demanded of a coin's row of the minute that is just over. */
+    demandOf: (symbol: string): Demand => {
+      if (hasLeft(symbol)) return 'unlisted'
+      if (mayLack(symbol, Math.floor(world.now / MINUTE_MS) * MINUTE_MS) || !isSafe(symbol)) return undefined
+      return parts.isBusy ? 'live' : 'listed'
+    },
     isUnseen: isIn('loss'),
     /** The faults that are over, where none is active. */
     past: () => (active.size === 0 && episode.kinds.length > 0 ? episode : undefined),
-    /** Whether a coin's live sample can't be missing. */
-    isSafe: (symbol: string) =>
-      parts.isBusy &&
-      !isTroubled('all') &&
-      !isTroubled(symbol) &&
-      ingesters.some(({ host }) => !isTroubled(host.name)),
     wholeWithin: () => wholeWithin(episode.kinds),
     /** Nothing that can be known is missing any more. */
     recovered: () => {

@@ -134,8 +134,7 @@ export async function runDay(options: DayOptions) {
   const before = new Map<string, Awaited<ReturnType<typeof rowsOf>>>()
   for (let minute = 1; minute <= minutes; minute++) {
     await world.passTo((from + minute) * MINUTE_MS + LIVE_WITHIN_MS)
-    for (const { documents } of replicas)
-      oracle.readLive(documents.live(), from + minute, COINS.filter(plan.isSafe))
+    for (const { documents } of replicas) oracle.readLive(documents.live(), from + minute, plan.demandOf)
     await world.passTo((from + minute) * MINUTE_MS + 30_000)
     // Each ingester has one connection to each exchange; a fault may have cut it just then.
     if (minute >= SETTLED_MINUTES && ingesters.every(ingester => ingester.isRunning()))

@@ -1,7 +1,7 @@
 import type { Sample } from '@kimchi/core'
 import type { RawRedis } from './redis.ts'
 import { readSamples, readSettled } from './stored-samples.ts'
-import { candleSamples, isExpected, sampleProblem, type Truth } from './truth.ts'
+import { candleSamples, isExpected, isReason, sampleProblem, type Truth } from './truth.ts'
 
 /** What is audited: minutes since the epoch, `to` not included. */
 export interface AuditOptions {
@@ -20,7 +20,7 @@ export interface AuditResult {
   doubled: number
   /**
    * Samples that no exchange ever said, days that are not the fold of their samples (of candles, where no samples
-   * are kept), live rows that are not the newest sample.
+   * are kept), live rows that are not the newest sample, reasons of settled minutes that are not true.
    */
   wrong: number
   live: number
@@ -59,6 +59,9 @@ export async function audit({ redis, truth, coins, from, to }: AuditOptions): Pr
     for (const { minute, reason } of await readSettled(redis, symbol, onUnreadable)) {
       if (minutes.has(minute)) find('doubled', `${at(minute)} is stored or settled, and settled: ${reason}`)
       minutes.add(minute)
+      const isHalted = truth.halted?.(symbol, minute * 60_000) ?? reason === 'halted'
+      if (!isHalted && !isReason(reason, symbol, minute, truth))
+        find('wrong', `${at(minute)} is settled as ${reason}, which is not true`)
     }
     checkDays(symbol, samples, await redis.hgetall(`{kp}:daily:${symbol}`), truth, find)
     // A coin that has left the live list has no row.

@@ -40,19 +40,38 @@ export function sampleProblem(sample: Sample, truth: Truth): string | undefined 
  * Whether both exchanges were up in the minute that ends at M, and the coin's prices are known and young
  * enough.
  */
-export function isExpected(symbol: string, minute: number, { prices }: Pick<Truth, 'prices'>): boolean {
+export function isExpected(symbol: string, minute: number, truth: Pick<Truth, 'prices'>): boolean {
+  return Object.values(reasons(symbol, minute, truth)).every(holds => !holds())
+}
+
+/** Whether the exchanges give this reason for a minute without a sample. A halt is no matter of prices. */
+export function isReason(
+  reason: string,
+  symbol: string,
+  minute: number,
+  truth: Pick<Truth, 'prices'>,
+): boolean {
+  return reasons(symbol, minute, truth)[reason]?.() ?? false
+}
+
+/** Why a minute can have no sample, in the words of a settled one. */
+function reasons(
+  symbol: string,
+  minute: number,
+  { prices }: Pick<Truth, 'prices'>,
+): Readonly<Record<string, () => boolean>> {
   const at = minute * MINUTE
-  const traded = (exchange: Exchange, markets: readonly string[]) =>
-    markets.some(market => prices.traded(exchange, market, at - MINUTE, at))
-  const isYoung = (exchange: Exchange, market: string) =>
-    (prices.lastTrade(exchange, market, at)?.at ?? 0) >= at - 60 * MINUTE
-  return (
-    traded('upbit', [`KRW-${symbol}`, 'KRW-BTC', RATE]) &&
-    traded('binance', [`${symbol}USDT`, 'BTCUSDT']) &&
-    isYoung('upbit', `KRW-${symbol}`) &&
-    isYoung('binance', `${symbol}USDT`) &&
-    isYoung('upbit', RATE)
-  )
+  const isDown = (exchange: Exchange, ...markets: readonly string[]) =>
+    !markets.some(market => prices.traded(exchange, market, at - MINUTE, at))
+  const isOld = (exchange: Exchange, market: string) =>
+    (prices.lastTrade(exchange, market, at)?.at ?? 0) < at - 60 * MINUTE
+  return {
+    'upbit-down': () => isDown('upbit', `KRW-${symbol}`, 'KRW-BTC', RATE),
+    'binance-down': () => isDown('binance', `${symbol}USDT`, 'BTCUSDT'),
+    'no-upbit-price': () => isOld('upbit', `KRW-${symbol}`),
+    'no-binance-price': () => isOld('binance', `${symbol}USDT`),
+    'no-rate': () => isOld('upbit', RATE),
+  }
 }
 
 /** What a day's candles make known: an import stores its fold. @param day days since the epoch */

@@ -152,12 +152,12 @@ export const EXCHANGE_KINDS: Kinds = {
     return { kind: 'reject', exchange: 'upbit', market: market('upbit', pick.of(...COINS)) }
   }),
   'omitted market': simulated([1, 30], pick => {
-    const without = pick.halting('binance')
+    const without = pick.halting('binance', 2)
     return { kind: 'rest', exchange: 'binance', mode: 'omit', path: '/api/v3/ticker', without }
   }),
   halt: simulated([2, 90], pick => {
     const exchange = pick.exchange()
-    return { kind: 'halt', exchange, market: pick.halting(exchange) }
+    return { kind: 'halt', exchange, market: pick.halting(exchange, 2) }
   }),
   outage: simulated([2, 30], pick => {
     const exchange = pick.exchange()
@@ -204,6 +204,6 @@ export const EXCHANGE_KINDS: Kinds = {
   },
   delisting: {
     minutes: [5, 120],
-    begin: ({ exchanges }, pick) => exchanges.simulator.delist(pick.halting(pick.exchange())),
+    begin: ({ exchanges }, pick) => exchanges.simulator.delist(pick.halting(pick.exchange(), 4)),
   },
 }

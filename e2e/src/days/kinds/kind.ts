@@ -46,8 +46,11 @@ export interface Pick {
   /** One of these coins, or of all, the quiet ones more often. */
   coin(...coins: readonly string[]): string
   of<T>(...choices: readonly T[]): T
-  /** A market that is about to halt: its coin may lack minutes. */
-  halting(exchange: Exchange): string
+  /**
+   * A market that is about to halt: its coin may lack minutes.
+   * @param leavesWithin by so many minutes the coin is off the list: docs/faults.md, 39. @default not demanded
+   */
+  halting(exchange: Exchange, leavesWithin?: number): string
   /** All coins may be held for halted for as long. */
   anyHalting(): void
   /** Binance is about to write no candles: no price is carried across them, until a market's next trade. */

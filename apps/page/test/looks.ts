@@ -72,9 +72,6 @@ async function chartStyles(t: Test, show: Show) {
   await page.getByRole('button', { name: '7 days' }).click()
   await page.waitForSelector('.canvas[data-style=candles]')
   t.notOk(await closes.isVisible())
-  const average = page.getByRole('button', { name: '7-day average' })
-  await average.click()
-  t.equal(await average.getAttribute('aria-pressed'), 'true')
 }
 
 /** The rows of every kind of day fit the screen and are as high as the next. */

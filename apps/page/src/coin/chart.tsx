@@ -4,19 +4,17 @@ import { fill } from '../text/language.ts'
 import { Percent } from '../values.tsx'
 import { useView } from '../view.ts'
 import { Dot } from './day-dot.tsx'
-import { calendarOf, type Day, movingAverage } from './days.ts'
+import { calendarOf, type Day } from './days.ts'
 import { type Drawing, openChart } from './draw-chart.ts'
 
 const DARK = matchMedia('(prefers-color-scheme: dark)')
-const AVERAGE_DAYS = 7
 
 export interface ChartProps extends Pick<Drawing, 'days' | 'average'> {
   readonly symbol: string
-  readonly hasAverage: boolean
 }
 
 /** The days as candles or a line; the numbers of the day that is pointed at, tapped or reached by key stand above. */
-export function Chart({ days, average, hasAverage, symbol }: ChartProps) {
+export function Chart({ days, average, symbol }: ChartProps) {
   const { t, f, language } = useView()
   const canvas = useRef<HTMLDivElement>(null)
   const chart = useRef<ReturnType<typeof openChart>>(undefined)
@@ -24,31 +22,20 @@ export function Chart({ days, average, hasAverage, symbol }: ChartProps) {
   // Unlike CSS, a canvas must be drawn again when the system's colours change.
   const isSystemDark = useObserved(DARK, 'change', () => DARK.matches)
   const dates = useMemo(() => calendarOf(days), [days])
-  const averages = useMemo(() => (hasAverage ? movingAverage(days, AVERAGE_DAYS) : []), [days, hasAverage])
   useEffect(() => {
     if (!canvas.current) return
     const drawn = openChart(canvas.current, { language, f }, point)
     chart.current = drawn
     return () => drawn.close()
   }, [language, isSystemDark])
-  useEffect(
-    () => chart.current?.draw({ days, dates, average, averages }),
-    [days, average, averages, language, isSystemDark],
-  )
+  useEffect(() => chart.current?.draw({ days, dates, average }), [days, average, language, isSystemDark])
   const date = pointed !== undefined && dates.includes(pointed) ? pointed : (dates.at(-1) ?? '')
   const day = days.find(day => day.date === date)
-  const moving = averages.find(average => average.date === date)
   return (
     <figure class="chart">
       <p class="legend" aria-hidden="true">
         <time>{date}</time>
         {day ? <Values day={day} /> : t.noData}
-        {moving && (
-          <span class="moving">
-            {t.movingAverage} <Percent value={moving.value} />
-            {moving.count < AVERAGE_DAYS && ` (${fill(t.days, f.number(moving.count, 0))})`}
-          </span>
-        )}
         <span class="average">
           ┄ {t.averageOfAll} <Percent value={average} />
         </span>

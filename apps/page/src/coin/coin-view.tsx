@@ -2,7 +2,6 @@ import '../style/coin.css'
 import { type CoinPremium, utcMs } from '@kimchi/client'
 import { useMemo } from 'preact/hooks'
 import { AlertForm } from '../alerts/alert-form.tsx'
-import { useKept } from '../storage.ts'
 import { fill } from '../text/language.ts'
 import { Change, Percent, Stale } from '../values.tsx'
 import { useView } from '../view.ts'
@@ -25,7 +24,6 @@ export interface CoinProps {
 /** One coin: its premium now, its days as a chart and as a table, and what they say about the premium. */
 export function CoinView({ symbol, range, row }: CoinProps) {
   const { t, f, now, nameOf, current } = useView()
-  const [hasAverage, onAverage] = useKept('movingAverage', false)
   const currentRow = row && current.find(coin => coin === row)
   const known = useHistory(symbol, range)
   const { history, error } = known
@@ -63,8 +61,8 @@ export function CoinView({ symbol, range, row }: CoinProps) {
       <HistoryNotice {...known} symbol={symbol} isListed={row !== undefined} />
       {average !== undefined && (
         <>
-          <RangeSwitch symbol={symbol} range={range} hasAverage={hasAverage} onAverage={onAverage} />
-          <Chart days={days} symbol={symbol} hasAverage={hasAverage} average={average} />
+          <RangeSwitch symbol={symbol} range={range} />
+          <Chart days={days} symbol={symbol} average={average} />
         </>
       )}
       <FigureList row={row} count={days.length} average={average} />

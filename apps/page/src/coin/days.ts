@@ -47,17 +47,6 @@ export function dayBefore(date: string, days = 1): string {
   return new Date(Date.parse(date) - days * DAY_MS).toISOString().slice(0, 10)
 }
 
-/** The mean close of each run of `width` dates that ends with a day, and of how many days it is. */
-export function movingAverage(days: readonly DailyPremium[], width: number) {
-  return days.flatMap(({ date }, index) => {
-    const first = dayBefore(date, width - 1)
-    if (days[0] && first < days[0].date) return []
-    const run = days.slice(Math.max(0, index - width + 1), index + 1).filter(day => day.date >= first)
-    const sum = run.reduce((total, { close_pct }) => total + close_pct, 0)
-    return { date, value: sum / run.length, count: run.length }
-  })
-}
-
 /** Writes the days as CSV (RFC 4180), with the API's field names and `status` as columns. */
 export function toCsv(days: readonly Day[]): string {
   return [...days.slice(0, 1).map(Object.keys), ...days.map(Object.values)]

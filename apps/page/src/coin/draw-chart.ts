@@ -22,8 +22,6 @@ export interface Drawing {
   readonly dates: readonly string[]
   /** Mean of all minutes in percent, drawn as a dashed line. */
   readonly average: number
-  /** Drawn as a line. */
-  readonly averages: readonly { readonly date: string; readonly value: number }[]
 }
 
 /**
@@ -57,7 +55,7 @@ export function openChart(
     handleScroll: { vertTouchDrag: false, mouseWheel: false },
     handleScale: { mouseWheel: false },
   })
-  const { candles, closes, averages, averageLine } = addSeries(chart, color)
+  const { candles, closes, averageLine } = addSeries(chart, color)
   const timeScale = chart.timeScale()
   timeScale.subscribeVisibleLogicalRangeChange(range => {
     if (!range) return
@@ -73,7 +71,7 @@ export function openChart(
   let shown = 0
   return {
     /** Shows these days; fits the view when the number of places changes. */
-    draw: ({ days, dates, average, averages: means }: Drawing) => {
+    draw: ({ days, dates, average }: Drawing) => {
       const known = new Map(days.map(day => [day.date, day]))
       // A point's colour is that of the line to the next one, which must not bridge a hole.
       const isBeforeHole = (index: number) => !known.has(dates[index + 1] ?? '')
@@ -85,7 +83,6 @@ export function openChart(
           return { time: date, value, ...(isBeforeHole(index) && { color: 'transparent' }) }
         }),
       )
-      averages.setData(means.map(({ date, value }) => ({ time: date, value })))
       averageLine.applyOptions({ price: average })
       const partial = days.filter(({ status }) => status === 'partial')
       const mark = { position: 'belowBar', shape: 'circle', color: color('--muted'), size: 0.5 } as const
@@ -118,9 +115,8 @@ function addSeries(chart: IChartApi, color: (name: string) => string) {
     wickDownColor: down,
     borderVisible: false,
   })
-  const line = { ...common, lastValueVisible: false, crosshairMarkerVisible: false } as const
-  const closes = chart.addSeries(LineSeries, { ...line, lineWidth: 2 })
-  const averages = chart.addSeries(LineSeries, { ...line, color: color('--violet'), lineWidth: 2 })
+  const line = { lastValueVisible: false, crosshairMarkerVisible: false, lineWidth: 2 } as const
+  const closes = chart.addSeries(LineSeries, { ...common, ...line })
   closes.createPriceLine({ price: 0, color: color('--muted'), lineStyle: LineStyle.Solid, lineWidth: 1 })
   const averageLine = closes.createPriceLine({
     price: 0,
@@ -128,7 +124,7 @@ function addSeries(chart: IChartApi, color: (name: string) => string) {
     lineStyle: LineStyle.Dashed,
     lineWidth: 1,
   })
-  return { candles, closes, averages, averageLine }
+  return { candles, closes, averageLine }
 }
 
 /** All days from edge to edge; few of them in the middle. */

@@ -55,7 +55,6 @@ export const en = {
   range: 'Days shown',
   days: '{x} days',
   all: 'All',
-  movingAverage: '7-day average',
   sinceYesterday: 'since yesterday’s close',
   points: 'pp',
   usdtBasis: 'USDT basis',

@@ -57,7 +57,6 @@ export const ko: Texts = {
   range: '표시 기간',
   days: '{x}일',
   all: '전체',
-  movingAverage: '7일 이동평균',
   sinceYesterday: '전일 종가 대비',
   points: '%p',
   usdtBasis: 'USDT 기준',

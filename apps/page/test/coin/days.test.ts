@@ -1,14 +1,6 @@
 import type { DailyPremium } from '@kimchi/client'
 import t from 'tap'
-import {
-  averageOf,
-  calendarOf,
-  changeSince,
-  dayBefore,
-  movingAverage,
-  toCsv,
-  toDays,
-} from '../../src/coin/days.ts'
+import { averageOf, calendarOf, changeSince, dayBefore, toCsv, toDays } from '../../src/coin/days.ts'
 
 const day = (date: string, close: number, more: Partial<DailyPremium> = {}): DailyPremium => ({
   date,
@@ -47,14 +39,6 @@ t.test('the change is since the close of the day before; without that there is n
   t.equal(dayBefore('2026-03-01'), '2026-02-28')
 })
 
-t.test('a moving average begins with the first day that has enough before it', async t => {
-  t.strictSame(movingAverage(DAYS, 2), [
-    { date: '2026-11-20', value: 1.5, count: 2 },
-    { date: TODAY, value: 2.5, count: 2 },
-  ])
-  t.strictSame(movingAverage(DAYS, 7), [])
-})
-
 /** The days from 8 on that are kept, with the day of the month as close; 12 to 15 are missing. */
 const HOLED = [8, 9, 10, 11, 16, 17].map(date => day(`2026-11-${String(date).padStart(2, '0')}`, date))
 
@@ -67,13 +51,6 @@ t.test('a range counts dates, and a date without a row has a place of its own', 
   t.equal(dates.length, 10)
   t.strictSame(dates.slice(3, 6), ['2026-11-11', '2026-11-12', '2026-11-13'])
   t.strictSame(calendarOf([]), [])
-})
-
-t.test('a mean over a hole is that of the days that are there, and says how many', async t => {
-  t.strictSame(movingAverage(HOLED, 7), [
-    { date: '2026-11-16', value: (10 + 11 + 16) / 3, count: 3 },
-    { date: '2026-11-17', value: (11 + 16 + 17) / 3, count: 3 },
-  ])
 })
 
 t.test('the file has the API’s names and numbers, and marks the running day', async t => {

@@ -3,12 +3,11 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { utimes } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { lacksNginx, openEdge } from '@kimchi/e2e/edge'
-import { ask, eventually } from '@kimchi/testkit'
+import { ask, eventually, listen } from '@kimchi/testkit'
 import t from 'tap'
 
 t.test(
@@ -17,10 +16,8 @@ t.test(
   async t => {
     const page = t.testdir({ 'index.html': 'https://premium.example', 'og.png': 'a picture' })
     // The edge is open when its API says that it has no such route.
-    const api = createServer((_request, response) => response.writeHead(404).end()).listen(0, '127.0.0.1')
-    t.teardown(() => api.close())
-    await once(api, 'listening')
-    const { port: apiPort } = api.address() as AddressInfo
+    const api = createServer((_request, response) => response.writeHead(404).end())
+    const apiPort = await listen(t, api)
     const names = 'mine.example http://mine.example;\nhis.example https://his.example;\n'
     const edge = await openEdge(t, { addresses: ['127.0.0.1'], apiPort, page, names })
     /** Asks again as a browser does that has kept the first answer. */
@@ -63,11 +60,8 @@ t.test(
         'content-encoding': coding,
       })
       return response.end(isNew ? 'new' : 'old')
-    }).listen(0, '127.0.0.1')
-    t.teardown(() => api.closeAllConnections())
-    t.teardown(() => api.close())
-    await once(api, 'listening')
-    const { port: apiPort } = api.address() as AddressInfo
+    })
+    const apiPort = await listen(t, api)
     const edge = await openEdge(t, { addresses: ['127.0.0.1'], apiPort, workers: 1 })
     const bodyOf = async (coding: string) =>
       String((await ask(edge.port, LIVE, { headers: { 'accept-encoding': coding } })).body)
@@ -111,10 +105,8 @@ t.test(
   async t => {
     const api = createServer(({ url }, response) => {
       response.writeHead(url === LIVE ? 503 : 404).end('{"result":"error","code":"not_ready"}')
-    }).listen(0, '127.0.0.1')
-    t.teardown(() => api.close())
-    await once(api, 'listening')
-    const { port: apiPort } = api.address() as AddressInfo
+    })
+    const apiPort = await listen(t, api)
     const edge = await openEdge(t, { addresses: ['127.0.0.1'], apiPort })
     const prefix = dirname(edge.log)
     const env = {

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { listen } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 
 const run = promisify(execFile)
@@ -17,9 +17,7 @@ async function openList(t: Test, ...statuses: readonly number[]): Promise<string
   const server = createServer((_, response) =>
     response.writeHead(left.shift() ?? 200).end('{"symbol":"BTC"}'),
   )
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `http://127.0.0.1:${await listen(t, server)}`
 }
 
 t.test('load.mjs fails when a single request failed, or the command', async t => {

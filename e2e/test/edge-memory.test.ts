@@ -1,11 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { once } from 'node:events'
 import { readdir, readFile, statfs, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { minuteOf, minuteStart } from '@kimchi/core'
-import { ask, createFolder, type Teardown } from '@kimchi/testkit'
+import { ask, createFolder, listen, type Teardown } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { lacksNginx, openEdge } from '../src/edge.ts'
 import { LIVE, metricsOf } from './support/edge-stack.ts'
@@ -68,10 +66,8 @@ async function openReplica(t: Teardown) {
       'last-modified': new Date(minuteStart(minuteOf(Date.now()))).toUTCString(),
     }
     return response.writeHead(200, headers).end(BODY)
-  }).listen(0, '127.0.0.1')
-  t.teardown(() => api.close())
-  await once(api, 'listening')
-  return { apiPort: (api.address() as AddressInfo).port }
+  })
+  return { apiPort: await listen(t, api) }
 }
 
 /** Ten clients ask for 2,000 addresses. */

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listen } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { startPageServer } from '../src/page-server.ts'
 
@@ -16,9 +16,7 @@ async function openPage(t: Test) {
     response.writeHead(request.url?.includes('days=0') ? 400 : 200, { etag: '"1"' })
     response.end(`${request.method} ${request.url} ${request.headers['if-none-match'] ?? ''}`)
   })
-  await new Promise<void>(resolve => api.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => api.close())
-  const target = `http://127.0.0.1:${(api.address() as AddressInfo).port}`
+  const target = `http://127.0.0.1:${await listen(t, api)}`
   const page = await startPageServer(dir, target, 0, '127.0.0.1')
   t.teardown(() => page.close())
   const ask = async (path: string, headers: Record<string, string> = {}) => {

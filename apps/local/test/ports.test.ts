@@ -1,15 +1,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { listen } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { startPageServer } from '../src/page-server.ts'
 import { Ports, urlOf } from '../src/ports.ts'
 
-async function takenPort(t: Test): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  t.teardown(() => server.close())
-  await once(server, 'listening')
-  return (server.address() as { port: number }).port
-}
+const takenPort = (t: Test) => listen(t, createServer())
 
 t.test(
   'of taken defaults the next free port is used, the same each time, and one line names them',
@@ -28,9 +23,8 @@ t.test(
 )
 
 t.test('a default that is free again is used again', async t => {
-  const [ports, server] = [new Ports(), createServer().listen(0, '127.0.0.1')]
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
+  const [ports, server] = [new Ports(), createServer()]
+  const port = await listen(t, server)
   t.not(await ports.pick(port), port)
   server.close()
   await once(server, 'close')
@@ -66,22 +60,6 @@ t.test(
     )
   },
 )
-
-t.test('a port that another stack takes after it was picked is replaced by a free one', async t => {
-  const taken = await takenPort(t)
-  class LatePorts extends Ports {
-    picks = 0
-    override async pick() {
-      this.picks += 1
-      return this.picks === 1 ? taken : super.pick(taken)
-    }
-  }
-  const page = await new LatePorts().start(taken, port =>
-    startPageServer(t.testdir({}), '', port, '127.0.0.1'),
-  )
-  t.teardown(() => page.close())
-  t.not(new URL(page.url).port, String(taken))
-})
 
 t.test('a server that fails for another reason is not started again', async t => {
   let starts = 0

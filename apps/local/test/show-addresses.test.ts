@@ -1,21 +1,15 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { systemClock } from '@kimchi/runtime'
+import { listen } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { showAddresses } from '../src/show-addresses.ts'
 
 /** Answers every request with the given value. */
-async function serve(t: Test, answer: () => unknown): Promise<number> {
-  const server = createServer((_request, response) => response.end(JSON.stringify(answer())))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return (server.address() as AddressInfo).port
-}
+const serve = (t: Test, answer: () => unknown) =>
+  listen(
+    t,
+    createServer((_request, response) => response.end(JSON.stringify(answer()))),
+  )
 
 const MINUTE = Date.UTC(2026, 10, 21, 13, 5)
 

@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { createServer, type Server } from 'node:net'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '@kimchi/runtime'
+import { listen } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { startApp } from '../src/app.ts'
 import { Ports } from '../src/ports.ts'
@@ -85,10 +86,7 @@ t.test('a person sees what an app complains about, and its log has it too', asyn
 })
 
 t.test('an app whose port another stack took at that moment is started on another', async t => {
-  const [other, lines]: [Server, string[]] = [createServer().listen(0, '127.0.0.1'), []]
-  t.teardown(() => other.close())
-  await once(other, 'listening')
-  const { port: taken } = other.address() as { port: number }
+  const [taken, lines]: [number, string[]] = [await listen(t, createServer()), []]
   class LatePorts extends Ports {
     picks = 0
     override async pick() {

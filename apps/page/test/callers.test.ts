@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import vm from 'node:vm'
+import { listen } from '@kimchi/testkit'
 import { marked } from 'marked'
 import t, { type Test } from 'tap'
 import { startStack } from './stack.ts'
@@ -57,10 +56,8 @@ async function startBank(t: Test): Promise<string> {
   const server = createServer((request, response) => {
     t.equal(request.url, '/v1/latest?base=USD&symbols=KRW')
     response.end('{"amount":1.0,"base":"USD","date":"2026-11-20","rates":{"KRW":1380}}')
-  }).listen(0, '127.0.0.1')
-  t.teardown(() => server.close())
-  await once(server, 'listening')
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  return `http://127.0.0.1:${await listen(t, server)}`
 }
 
 /** An answer in the guide has the fields of the service's own, and no other. */

@@ -1,14 +1,12 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '@kimchi/local-redis'
-import { createFolder, followProgram } from '@kimchi/testkit'
+import { createFolder, followProgram, listen } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { parse } from 'yaml'
 
@@ -114,11 +112,5 @@ async function openReceiver(t: Test, onAlert: MonitoringOptions['onAlert']): Pro
     response.end()
     for (const alert of alerts) onAlert({ ...alert, to: request.url })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return (server.address() as AddressInfo).port
+  return listen(t, server)
 }

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listen } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { createClient } from '../src/index.ts'
 
@@ -13,10 +13,7 @@ async function clientOf(t: Test, answer: Respond, timeoutMs = 10_000) {
     asked.push(`${request.method} ${request.url}`)
     answer(request, response)
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
-  t.teardown(() => server.closeAllConnections())
-  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1/`
+  const baseUrl = `http://127.0.0.1:${await listen(t, server)}/api/v1/`
   return { asked, client: createClient({ baseUrl, timeoutMs }) }
 }
 

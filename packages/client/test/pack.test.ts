@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
+import { listen } from '@kimchi/testkit'
 import { publint } from 'publint'
 import t from 'tap'
 
@@ -42,9 +42,7 @@ t.test('a packed copy is installed into an empty project, typed, and used from t
 
   const list = { result: 'ok', updated_at: '2026-11-20T13:05:00', count: 0, note: '', data: [] }
   const server = createServer((_request, response) => response.end(JSON.stringify(list)))
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
-  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`
+  const baseUrl = `http://127.0.0.1:${await listen(t, server)}/api/v1`
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
   await writeFile(
     join(folder, 'use.ts'),

@@ -1,9 +1,7 @@
-import { once } from 'node:events'
 import { createServer as createWebServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { KimchiError } from '@kimchi/core'
 import { freePort } from '@kimchi/local-redis'
-import { eventually, startCluster, startRedis } from '@kimchi/testkit'
+import { eventually, listen, startCluster, startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { LIBRARY_VERSION } from '../src/library.ts'
 import { SampleReader } from '../src/reader.ts'
@@ -87,10 +85,7 @@ t.test('a server whose max number of clients is reached is named as the reason',
 })
 
 t.test('a port where something else than a Redis answers is named as the reason', async t => {
-  const server = createWebServer().listen(0, '127.0.0.1')
-  t.teardown(() => server.close())
-  await once(server, 'listening')
-  const connection = openRedis(`redis://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const connection = openRedis(`redis://127.0.0.1:${await listen(t, createWebServer())}`)
   t.teardown(() => connection.close())
   await eventually('it is named', () =>
     /: what answers there is not a Redis$/.test(connection.problem() ?? ''),

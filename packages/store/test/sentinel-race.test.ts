@@ -1,6 +1,5 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { eventually, startRedis } from '@kimchi/testkit'
+import { createServer, type Socket } from 'node:net'
+import { eventually, listen, startRedis } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { openRedis } from '../src/redis/connect.ts'
 
@@ -36,9 +35,7 @@ async function startRacingSentinel(t: Test, primaryPort: number) {
       }
     })
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  t.teardown(() => server.close())
-  return { port: (server.address() as AddressInfo).port, asked: () => asked, subscribers }
+  return { port: await listen(t, server), asked: () => asked, subscribers }
 }
 
 t.test(

@@ -2,6 +2,7 @@ export { ask, type RawResponse } from './ask.ts'
 export { type AuditOptions, type AuditResult, audit } from './audit.ts'
 export { eventually, passUntil, type Sought } from './eventually.ts'
 export { type FarAddress, placeFar } from './far-network.ts'
+export { listen } from './listen.ts'
 export { createMemoryCgroup, type MemoryCgroup } from './memory-cgroup.ts'
 export { createMemoryLog } from './memory-log.ts'
 export {

@@ -3,27 +3,23 @@ import { eventually } from '@kimchi/testkit'
 import type { Browser, Page } from '@kimchi/testkit/chromium'
 import type { Test } from 'tap'
 import { type Answers, goodAnswers, historyOf, liveListOf, minuteAt, oldRow } from './answers.ts'
-import { type Open, openerOf, PAGES_AT_A_TIME } from './views.ts'
+import { type Open, testPages } from './views.ts'
 
 const ROWS = '.coins tbody tr'
 const HOUR_MS = 3_600_000
 
 /** Numbers that a reader could take for what they are not. */
 export async function misread(t: Test, browser: Browser, base: string): Promise<void> {
-  const open = openerOf(browser, base)
-  const test = (title: string, run: (t: Test, open: Open) => Promise<void>) =>
-    t.test(title, { buffered: true }, t => run(t, open))
-  t.jobs = PAGES_AT_A_TIME
-  await Promise.all([
+  await testPages(t, browser, base, {
     // docs/faults.md, 110
-    test('a coin whose row is older than the list says since when, wherever it stands', staleCoin),
-    test('a list without new minutes gives no number to title, summary, head and alerts', staleList),
-    test('a list of an earlier visit is marked with its time while nobody has answered', secondVisit),
-    test('an answer that is an error, or a limit, is not called no answer', apiFailing),
-    test('won on Upbit minus won on Binance is the gap, to the last digit', addsUp),
+    'a coin whose row is older than the list says since when, wherever it stands': staleCoin,
+    'a list without new minutes gives no number to title, summary, head and alerts': staleList,
+    'a list of an earlier visit is marked with its time while nobody has answered': secondVisit,
+    'an answer that is an error, or a limit, is not called no answer': apiFailing,
+    'won on Upbit minus won on Binance is the gap, to the last digit': addsUp,
     // docs/faults.md, 111
-    test('of 200 coins each on the screen has its day change, and they are sorted by it', manyCoins),
-  ])
+    'of 200 coins each on the screen has its day change, and they are sorted by it': manyCoins,
+  })
 }
 
 const textOf = (page: Page, selector: string) => page.locator(selector).textContent()

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { Teardown } from '@kimchi/testkit'
 import type { Browser, Page } from '@kimchi/testkit/chromium'
+import type { Test } from 'tap'
 import { type Plugin, preview } from 'vite'
 import { type Answers, respond } from './answers.ts'
 import { SLOWEST_MS, type Visit, type VisitOptions, visit } from './visit.ts'
@@ -25,7 +26,21 @@ async function answerWith(page: Page, answers: Answers): Promise<void> {
 /** Opens the page for a test, with answers in place of a service. */
 export type Open = (t: Teardown, answers: Answers, options?: VisitOptions) => Promise<Visit>
 
-export function openerOf(browser: Browser, base: string): Open {
+/** Runs tests by their titles, a few at a time, each with pages of its own. */
+export async function testPages(
+  t: Test,
+  browser: Browser,
+  base: string,
+  tests: Readonly<Record<string, (t: Test, open: Open) => Promise<void>>>,
+): Promise<void> {
+  const open = openerOf(browser, base)
+  t.jobs = PAGES_AT_A_TIME
+  await Promise.all(
+    Object.entries(tests).map(([title, run]) => t.test(title, { buffered: true }, t => run(t, open))),
+  )
+}
+
+function openerOf(browser: Browser, base: string): Open {
   return (t, answers, { prepare, ...options } = {}) =>
     visit(t, browser, base, {
       ...options,

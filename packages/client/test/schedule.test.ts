@@ -1,5 +1,5 @@
 import t from 'tap'
-import { waitAfterAnswer, waitAfterError } from '../src/schedule.ts'
+import { waitAfterAnswer } from '../src/schedule.ts'
 
 const M = 29_000_000 * 60_000
 const seconds = (now: number, more: { isUnchanged?: boolean; onceMore?: boolean } = {}, jitter = 0) => {
@@ -26,27 +26,4 @@ t.test('an overdue minute is requested a minute later, or once more after 10 s',
 
 t.test('a clock that lags does not stop the requests', async t => {
   t.equal(seconds(-3_600), 70)
-})
-
-t.test('failures double the wait up to five minutes, never below Retry-After', async t => {
-  const after = (failures: number, retryAfterMs?: number) =>
-    waitAfterError({ retryAfterMs }, { failures, answered: true }, () => 0) / 1_000
-  t.strictSame(
-    [1, 2, 3, 4, 9].map(failures => after(failures)),
-    [60, 120, 240, 300, 300],
-  )
-  t.equal(after(1, 5_000), 60)
-  t.equal(after(1, 900_000), 900)
-})
-
-t.test('a service that is starting is asked when its Retry-After says', async t => {
-  const after = (failures: number, retryAfterMs?: number) =>
-    waitAfterError({ retryAfterMs }, { failures, answered: false }, () => 1) / 1_000
-  t.strictSame(
-    [1, 2, 6, 7, 8, 12].map(failures => after(failures, 5_000)),
-    [5, 5, 5, 10, 20, 60],
-  )
-  t.equal(after(1, 0), 5)
-  t.equal(after(1, 30_000), 30)
-  t.equal(after(1), 65, 'without a Retry-After, or an answer, in a minute')
 })

@@ -1,6 +1,6 @@
 import type { DailyPremium } from '@kimchi/client'
 import t from 'tap'
-import { averageOf, calendarOf, changeSince, dayBefore, toCsv, toDays } from '../../src/coin/days.ts'
+import { averageOf, calendarOf, changeSince, dayBefore, toDays } from '../../src/coin/days.ts'
 
 const day = (date: string, close: number, more: Partial<DailyPremium> = {}): DailyPremium => ({
   date,
@@ -51,17 +51,4 @@ t.test('a range counts dates, and a date without a row has a place of its own', 
   t.equal(dates.length, 10)
   t.strictSame(dates.slice(3, 6), ['2026-11-11', '2026-11-12', '2026-11-13'])
   t.strictSame(calendarOf([]), [])
-})
-
-t.test('the file has the API’s names and numbers, and marks the running day', async t => {
-  t.equal(
-    toCsv(toDays(DAYS, TODAY, 90)),
-    [
-      'date,open_pct,high_pct,low_pct,close_pct,avg_pct,samples,status',
-      '2026-11-19,1,3,0.5,1,2,1440,whole',
-      '2026-11-20,1,3,0.5,2,2,1200,partial',
-      '2026-11-21,1,3,0.5,3,2,786,running',
-      '',
-    ].join('\r\n'),
-  )
 })

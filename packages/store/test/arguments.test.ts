@@ -77,4 +77,5 @@ t.test('people may write a date, a time and small letters', async t => {
   }
   t.match(await ask('kp_check', 'btc'), [/ ok 3 samples/])
   t.match(await ask('kp_gaps', 'btc', date), [/^BTC .*: 3 of 1440/])
+  t.match(await ask('kp_history', 'btc'), [/^date/, new RegExp(`^${date} `)])
 })

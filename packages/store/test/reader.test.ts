@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { dateOf, foldDays, formatTimestamp } from '@kimchi/core'
+import { DAY_MINUTES, dateOf, foldDays, formatTimestamp } from '@kimchi/core'
 import { eventually } from '@kimchi/testkit'
 import t from 'tap'
 import { LIBRARY_VERSION } from '../src/library.ts'
@@ -89,6 +89,24 @@ t.test('who follows the minutes hears when either connection is back, and hears 
   })
 })
 
+t.test('a history of ten years is printed in parts, each up to a date', async t => {
+  const { writer, raw, ask } = await openStore(t)
+  await writer.track([BTC])
+  const newest = 20_800
+  const dates = Array.from({ length: 3_650 }, (_, ago) => dateOf((newest - ago) * DAY_MINUTES)).reverse()
+  const row = '{"open":1,"high":1,"low":1,"close":1,"sum":1,"samples":1,"first":0,"last":0}'
+  await raw.hset(dailyKey('BTC'), Object.fromEntries(dates.map(date => [date, row])))
+  const part = async (...args: (string | number)[]) =>
+    (await ask('kp_history', 'BTC', ...args)).slice(1).map(line => line.slice(0, 10))
+  t.strictSame(await part(), dates.slice(-30))
+  t.strictSame(await part(400), dates.slice(-400))
+  t.strictSame(await part(400, dates[3_000] ?? ''), dates.slice(2_601, 3_001))
+  t.strictSame(await part(400, dates[99] ?? ''), dates.slice(0, 100))
+  t.strictSame(await part(1, '2000-01-01'), [])
+  await t.rejects(part(401), { message: /^KIMCHI_ARGUMENT days must be at least 0 and below 401/ })
+  await t.rejects(part(30, 'today'), { message: /^KIMCHI_ARGUMENT date must be YYYY-MM-DD/ })
+})
+
 t.test('people at redis-cli get readable answers', async t => {
   const { connection, writer, raw, ask } = await openStore(t)
   const { today } = await todayMinutes(connection)
@@ -108,6 +126,12 @@ t.test('people at redis-cli get readable answers', async t => {
   ])
   t.strictSame(await ask('kp_check', 'BTC'), [`${yesterday} ok 1 samples`])
   t.strictSame(await ask('kp_check', 'NONE'), ['no samples of NONE are kept'])
+  t.strictSame(await ask('kp_history', 'BTC'), [
+    'date       open    high    low     close   avg     samples first last',
+    `${yesterday} 1.2442% 1.2442% 1.2442% 1.2442% 1.2442% 1       23:59 23:59`,
+  ])
+  t.strictSame(await ask('kp_history', 'NONE'), ['no day of NONE is stored'])
+  t.strictSame(await ask('kp_history', 'NONE', 30, date), ['no day of NONE is stored'])
   await raw.hset(dailyKey('BTC'), yesterday, '{}')
   t.match(
     (await ask('kp_check', 'BTC'))[0],

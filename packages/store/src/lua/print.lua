@@ -59,6 +59,35 @@ register_reading('kp_samples', function(reader)
   return aligned(rows)
 end)
 
+-- Rounded half away from zero, as the published mean is.
+local function mean_text(row)
+  local magnitude = math.floor((2 * math.abs(row.sum) + row.samples) / (2 * row.samples))
+  return percent_text(row.sum < 0 and -magnitude or magnitude)
+end
+
+-- What is printed at once: everybody waits meanwhile, and years of days would take long.
+local MAX_DAYS = 400
+
+-- Arguments: symbol [days [date]], without them the newest 30, with both those up to that date. Reply: one readable
+-- line per day, after one of names.
+register_reading('kp_history', function(reader)
+  local symbol = reader.symbol()
+  local dates, texts = sorted_dates(symbol)
+  local wanted = reader.has_more() and reader.integer('days', MAX_DAYS + 1) or 30
+  local last, newest = reader.has_more() and date_of_day(reader.day()) or dates[#dates], #dates
+  while newest > 0 and dates[newest] > last do newest = newest - 1 end
+  local rows = { { 'date', 'open', 'high', 'low', 'close', 'avg', 'samples', 'first', 'last' } }
+  for index = math.max(1, newest - wanted + 1), newest do
+    local row = parse_row(texts[dates[index]])
+    rows[#rows + 1] = row and {
+      dates[index], percent_text(row.open), percent_text(row.high), percent_text(row.low),
+      percent_text(row.close), mean_text(row), string.format('%d', row.samples), clock_text(row.first),
+      clock_text(row.last),
+    } or { dates[index], 'corrupt' }
+  end
+  return #dates > 0 and aligned(rows) or { 'no day of ' .. symbol .. ' is stored' }
+end)
+
 -- One day's verdict; nil when no samples of it are kept.
 local function check_day(symbol, day, retention_days)
   local text = redis.call('HGET', daily_key(symbol), date_of_day(day))

@@ -23,11 +23,18 @@ local function hash_of(key)
   return fields
 end
 
--- Argument: symbol. Reply: {date row}*, ascending.
-register_reading('kp_days', function(reader)
-  local dates, rows, reply = {}, hash_of(daily_key(reader.symbol())), {}
+-- The dates of a coin's days in order, and the texts of their rows.
+local function sorted_dates(symbol)
+  local dates, rows = {}, hash_of(daily_key(symbol))
   for date in pairs(rows) do dates[#dates + 1] = date end
   table.sort(dates)
+  return dates, rows
+end
+
+-- Argument: symbol. Reply: {date row}*, ascending.
+register_reading('kp_days', function(reader)
+  local dates, rows = sorted_dates(reader.symbol())
+  local reply = {}
   for _, date in ipairs(dates) do append(reply, date, rows[date]) end
   return reply
 end)

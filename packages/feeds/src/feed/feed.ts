@@ -72,6 +72,8 @@ export class Feed {
   #markets: readonly Market[]
   /** The connection whose data is read. */
   #reading: Connection | undefined
+  /** The last successor whose subscription was acknowledged before its data was read. */
+  #acknowledged: Connection | undefined
   #lastData: DataBefore | undefined
 
   constructor({ markets, ...options }: FeedOptions, given: Omit<Context, 'signal'>) {
@@ -140,16 +142,17 @@ export class Feed {
 
   #receive(decoded: Decoded, connection: Connection): void {
     if (decoded.kind === 'tick') this.#receiveTick(decoded.tick, connection)
-    else if (decoded.kind === 'malformed') this.#miss(decoded)
-    // From now on a frame follows each trade.
-    else if (decoded.kind === 'ack') this.#statusRequests.seed(this.#markets)
+    else if (decoded.kind === 'malformed') this.#miss(decoded, connection)
+    // From now on a frame follows each trade; a successor may break before it is read.
+    else if (decoded.kind === 'ack' && this.#isSuccessor(connection)) this.#acknowledged = connection
+    else if (decoded.kind === 'ack') this.#statusRequests.seed(connection.markets)
   }
 
   /**
    * Counts what can't be read. The market's price is unknown then, and every one's where the frame doesn't say whose it
    * is; the next answer of the exchange will have it.
    */
-  #miss({ reason, market }: Decoded & { readonly kind: 'malformed' }): void {
+  #miss({ reason, market }: Decoded & { readonly kind: 'malformed' }, { markets }: Connection): void {
     const [exchange, now] = [this.#exchange, this.#context.clock.now()]
     this.#counters.countFailure('malformed', reason)
     if (market === undefined) this.#interrupt({ pricesFrom: now, isClockBack: false })
@@ -157,7 +160,7 @@ export class Feed {
       this.#renewals.hear(market, false, undefined)
       this.#sink.miss(exchange, market, now)
     }
-    this.#statusRequests.seedNext(market === undefined ? this.#markets : [market])
+    this.#statusRequests.seedNext(market === undefined ? markets : [market])
   }
 
   #receiveTick(tick: Tick, connection: Connection): void {
@@ -181,7 +184,7 @@ export class Feed {
     if (isSilence) this.#counters.silences += 1
     this.#interrupt(interruption)
     // A new connection of Upbit begins with snapshots, and one of Binance with seeds.
-    if (isSeedWanted) this.#statusRequests.seed(this.#markets)
+    if (isSeedWanted) this.#statusRequests.seed(connection.markets)
   }
 
   #interrupt(interruption: Omit<Interruption, 'exchange'>): void {
@@ -199,13 +202,22 @@ export class Feed {
     return this.#renewals.renew(asked, this.#reading?.markets ?? [])
   }
 
-  /** Reads this connection from now on, closes all others, and forgets the markets that it lacks. */
+  /** Reads this connection from now on, and closes all others. */
   #read(connection: Connection): void {
     if (this.#reading?.signal.aborted === true) this.#counters.reconnects += 1
-    for (const market of this.#reading?.markets ?? [])
-      if (!connection.markets.includes(market)) this.#sink.forget(this.#exchange, market)
+    if (this.#acknowledged === connection) this.#statusRequests.seed(connection.markets)
     this.#reading = connection
     void this.#closeOthers(connection)
+  }
+
+  #isSuccessor(connection: Connection): boolean {
+    return connection !== this.#reading && this.#reading?.signal.aborted === false
+  }
+
+  /** Forgets the markets that only this connection had: nobody hears their next trade. */
+  #forget({ markets }: Connection): void {
+    for (const market of markets)
+      if (!this.#reading?.markets.includes(market)) this.#sink.forget(this.#exchange, market)
   }
 
   /** Connects again and again, until the feed or its door is closed. */
@@ -237,6 +249,7 @@ export class Feed {
 
   #noteEnd(connection: Connection, error: KimchiError | undefined): void {
     void connection.close().then(() => this.#connections.delete(connection))
+    if (connection !== this.#reading) this.#forget(connection)
     if (error === undefined) return
     if (error instanceof SubscriptionRefused) this.#options.onRefused?.()
     if (error.code === 'KIMCHI_ERR_FRAME') this.#counters.countFailure('malformed', error)

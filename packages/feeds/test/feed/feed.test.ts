@@ -6,7 +6,14 @@ import { binanceProtocol } from '../../src/binance.ts'
 import { subscribedMarkets } from '../../src/feed/subscribed-markets.ts'
 import { upbitProtocol } from '../../src/upbit.ts'
 import { AT, createRest, simulate, watchFeed } from '../harness.ts'
-import { acknowledge, miniTicker, scriptExchange, untilRead, upbitTicker } from '../scripted-exchange.ts'
+import {
+  acknowledge,
+  miniTicker,
+  refuseWith,
+  scriptExchange,
+  untilRead,
+  upbitTicker,
+} from '../scripted-exchange.ts'
 
 /** The markets that Upbit's feed always subscribes to. */
 const ALWAYS = subscribedMarkets('upbit', [])
@@ -228,6 +235,65 @@ for (const protocol of [upbitProtocol, binanceProtocol]) {
     t.equal(exchange.peers.length, 2, 'quick changes are one')
   })
 }
+
+t.test('Binance: a market that no connection has yet gets no price from a seed', async t => {
+  const exchange = await scriptExchange(t)
+  const latest = new LatestTicks()
+  const clock = createManualClock(AT + 41_000)
+  const prices = new Map([
+    ['BTCUSDT', 5],
+    ['NEWUSDT', 7],
+  ])
+  const fetchTradingPrices = async () => prices
+  const protocol = { ...binanceProtocol, stallAfterMs: 3_600_000 }
+  const { feed } = watchFeed(
+    t,
+    { protocol, bases: exchange.url, sink: latest, markets: ['BTCUSDT'], fetchTradingPrices },
+    clock,
+  )
+  await eventually('the subscription', () => exchange.peers[0]?.received.length === 1)
+  const trade = async (afterMs: number) => {
+    await clock.advance(afterMs)
+    exchange.peers[0]?.socket.send(miniTicker('BTCUSDT', '5', clock.now()))
+    await untilRead(exchange.peers[0])
+  }
+  exchange.state.upgrade = refuseWith('503 Service Unavailable')
+  feed.setMarkets(['BTCUSDT', 'NEWUSDT'])
+  acknowledge(exchange.peers[0])
+  await trade(0)
+  // A silence has it seeded.
+  for (const afterMs of [4_000, ...Array(20).fill(1_000)]) await trade(afterMs)
+  const minute = minuteOf(AT) + 1
+  t.equal(latest.legBefore('binance', 'BTCUSDT', minute).price, 5)
+  t.equal(latest.legBefore('binance', 'NEWUSDT', minute).price, undefined)
+})
+
+t.test('Upbit: what a successor said that breaks before it is read is forgotten', async t => {
+  const exchange = await scriptExchange(t)
+  const latest = new LatestTicks()
+  const clock = createManualClock(AT + 11_000)
+  const protocol = { ...upbitProtocol, stallAfterMs: 3_600_000 }
+  const { feed } = watchFeed(t, { protocol, bases: exchange.url, sink: latest }, clock)
+  await eventually('the subscription', () => exchange.peers[0]?.received.length === 1)
+  const trade = async () => {
+    exchange.peers[0]?.socket.send(upbitTicker('KRW-BTC', 5, clock.now() - 10))
+    await untilRead(exchange.peers[0])
+  }
+  await trade()
+  feed.setMarkets(['KRW-NEW'])
+  await passUntil(clock, 'the successor', () => exchange.peers[1]?.received.length === 1)
+  exchange.peers[1]?.socket.send(upbitTicker('KRW-NEW', 9, clock.now() - 1_000, 'SNAPSHOT'))
+  await untilRead(exchange.peers[1])
+  exchange.state.upgrade = refuseWith('503 Service Unavailable')
+  exchange.peers[1]?.socket.close()
+  for (let second = 0; second < 50; second++) {
+    await clock.advance(1_000)
+    await trade()
+  }
+  const minute = minuteOf(AT) + 1
+  t.equal(latest.legBefore('upbit', 'KRW-BTC', minute).price, 5)
+  t.equal(latest.legBefore('upbit', 'KRW-NEW', minute).price, undefined)
+})
 
 t.test('Binance: a long list is seeded again when its last part is acknowledged', async t => {
   const exchange = await scriptExchange(t)

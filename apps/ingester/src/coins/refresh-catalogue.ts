@@ -17,6 +17,9 @@ import type { CatalogueNow } from './quarantine.ts'
  */
 const FEW_COINS = 4
 
+/** A list is broken, too, that keeps less of the markets before: `COINS` may name so few that all of them may leave. */
+const LEAST_SHARE = 0.75
+
 export interface CatalogueOptions {
   readonly wanted: WantedCoins
   /**
@@ -43,8 +46,8 @@ export class CatalogueRefresh {
   readonly #options: CatalogueOptions
   readonly #context: Context
   #coins: readonly Coin[] = []
-  /** Whether the exchanges' lists have been taken. */
-  #isLoaded = false
+  /** The exchanges' lists that were taken last. */
+  #listings: Listings | undefined
   /** Coins that the last lists lacked. */
   #lacking: ReadonlySet<string> = new Set()
   /** Aborted to end the wait for the next refresh early. */
@@ -105,19 +108,20 @@ export class CatalogueRefresh {
     this.#context.signal.throwIfAborted()
     const published = known ?? []
     const tracked = published.filter(({ order }) => order !== undefined)
-    const isFirst = !this.#isLoaded
+    const isFirst = this.#listings === undefined
     // What was published needs no comparison with the market, which may be far off it by now.
     if (isFirst && wanted === 'all' && known === undefined)
       throw new KimchiError('KIMCHI_ERR_NOT_READY', 'Redis has not said yet which coins were published')
     if (isFirst && this.#coins.length === 0) this.#start(tracked, published)
     const next = await fetchListings()
+    checkLengths(this.#listings ?? next, next)
     // Only Redis knows whether an unlisted coin was tracked before, and such a coin must not stop a restart.
     if (isFirst && known !== undefined) refuseUnknown(wanted, next, published)
     const present = [...tracked, ...this.#coins].map(({ symbol }) => symbol)
     const matched = matchCoins({ ...next, wanted, tracked: present })
     this.#checkLosses(matched)
     this.#accept(matched)
-    this.#isLoaded = true
+    this.#listings = next
     onCatalogue({ coins: matched.coins, published })
   }
 
@@ -148,6 +152,16 @@ export class CatalogueRefresh {
     if (missing.length > 0 && missing.join() !== this.#status.missing.join())
       this.#context.log.warn({ missing }, `COINS that are not tracked: ${missing.join(', ')}`)
     this.#status = { missing, problem: undefined }
+  }
+}
+
+/** @throws KimchiError `KIMCHI_ERR_CATALOGUE` when a list has lost more than a quarter of its markets */
+function checkLengths(before: Listings, now: Listings): void {
+  for (const exchange of ['upbit', 'binance'] as const) {
+    const [count, countBefore] = [now[exchange].length, before[exchange].length]
+    if (count >= countBefore * LEAST_SHARE) continue
+    const least = `must have three quarters of the ${countBefore} markets before`
+    throw new KimchiError('KIMCHI_ERR_CATALOGUE', `${exchange} list ${least}, got: ${count}`)
   }
 }
 

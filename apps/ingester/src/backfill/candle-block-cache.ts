@@ -197,7 +197,7 @@ function missingOf(
   { first, last, previous }: { first: EpochMinute; last: EpochMinute; previous: CandleBlock | undefined },
 ): MissingCandles {
   const there = new Set(candles.map(([minute]) => minute))
-  const isShort = candles.length < count && unreadable.length === 0
+  const isShort = candles.length + unreadable.length < count
   const oldest = candles[0]?.[0] ?? Number.POSITIVE_INFINITY
   const missing = new Map<EpochMinute, 'confirmed' | 'unconfirmed' | 'unreadable'>()
   for (let minute = first; minute <= last; minute++) {

@@ -233,6 +233,14 @@ t.test(
   },
 )
 
+// docs/faults.md, 81 and 103
+t.test('a short page with a row that cannot be read says no more than a short page', async t => {
+  const { blockOf, lacking, spoilt } = open()
+  lacking.set('KRW-A', open => open < D + 150)
+  spoilt.set('KRW-A', D + 180)
+  t.notOk((await blockOf('upbit', 'KRW-A', D + 199)).knows(D + 100))
+})
+
 // docs/faults.md, 103
 t.test('the newest minute is known although the newest row cannot be read', async t => {
   const { blocks, spoilt } = open()

@@ -60,7 +60,7 @@ function sampleReason({ at, minutes: { last }, feeds, quarantine }: IngesterStat
 }
 
 /** What an operator should know although the ingester works fully, one sentence each. */
-export function notesOf({ doors, heldBack, quarantine, backfill, mending }: IngesterStatus): string[] {
+export function notesOf({ doors, feeds, heldBack, quarantine, backfill, mending }: IngesterStatus): string[] {
   const bases = doors.flatMap(({ stream, rest }) => [stream, rest])
   const others = bases.filter(({ index }) => index > 0)
   return [
@@ -70,6 +70,8 @@ export function notesOf({ doors, heldBack, quarantine, backfill, mending }: Inge
       return `${exchange} ${of}: ${inUse} is in use instead of ${reasons || 'the first address'}`
     }),
     ...doors.flatMap(({ rest }) => heldTexts(rest)),
+    // While a feed is up its next connection may be refused, and with it a changed list.
+    ...feeds.flatMap(({ state, base }) => (state === 'up' ? heldTexts(base) : [])),
     ...nameSome(
       heldBack,
       held => noteOf(held, quarantine.allowed),

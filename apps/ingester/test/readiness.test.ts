@@ -17,6 +17,15 @@ t.test('another address than the first is a note', async t => {
   t.strictSame(notesOf(statusWith({})), ['binance stream: wss://b is in use instead of wss://a (HTTP 451)'])
 })
 
+// docs/faults.md, 60
+t.test('a subscription that is refused while another one goes on is a note', async t => {
+  const held = { reason: 'upbit error frame: INVALID_PARAM', until: NOW, isBlocked: false }
+  const base = { exchange: 'upbit', of: 'stream', index: 0, left: [], waiting: 1, held }
+  t.strictSame(notesOf(statusWith({ exchange: 'upbit', base })), [
+    `upbit stream: 1 requests wait until 2026-11-20T12:00:00.000Z: ${held.reason}`,
+  ])
+})
+
 // docs/faults.md, 103
 t.test('a market whose candles cannot be read is a note', async t => {
   const reason = 'upbit candles of KRW-ADA: the response is no list of candles'

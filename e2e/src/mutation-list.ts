@@ -73,14 +73,14 @@ export const MUTATIONS: readonly Mutation[] = [
     search:
       "  redis.call('ZREMRANGEBYSCORE', hour_key('settled', symbol, hour_of(minute)), minute, minute)\n  redis.call('ZADD', samples",
     replace: "  redis.call('ZADD', samples",
-    tests: ['packages/store', 'settled', 'writer'],
+    tests: ['packages/store', 'write-property', 'writer'],
   },
   {
     breaks: '`halted` replaces any other reason',
     file: LUA,
     search: "then return found ~= 'halted' end",
     replace: 'then return false end',
-    tests: ['packages/store', 'settled'],
+    tests: ['packages/store', 'write-property'],
   },
   {
     breaks: 'a write is announced',

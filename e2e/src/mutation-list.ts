@@ -44,7 +44,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: LUA,
     search: "  if is_frozen(write, symbol, day, row, minute) then return 'frozen' end\n",
     replace: '',
-    tests: ['packages/store', 'frozen'],
+    tests: ['packages/store', 'days-differential', 'frozen'],
   },
   {
     breaks: 'an hour key expires with its day',

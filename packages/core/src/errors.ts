@@ -34,6 +34,7 @@ const MOST_REASONS = 4
 /**
  * The text of anything thrown, for a log line or a status field; never empty. An error of the platform that has reasons
  * (the address that each attempt failed at) tells each once; a KimchiError's message has them already.
+ * @param within the errors that name it as a cause @default none
  */
 export function messageOf(thrown: unknown, within: readonly unknown[] = []): string {
   if (!(thrown instanceof Error)) return String(thrown)

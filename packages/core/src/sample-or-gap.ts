@@ -17,11 +17,10 @@ const MOST_PREMIUM_E4: PremiumE4 = 3_000_000
 const MOST_POSSIBLE_E4: PremiumE4 = 1e10
 
 /**
- * Why a coin has no sample for a minute. `behind`: an exchange's stream had not passed M in time;
- * `halted`: the coin is halted and no trade is known in the
- * minute, so candles never fill it; `halting`: the coin is halted but traded in the minute, or its exchange was not
- * heard, so candles may fill it; `implausible`: no premium of one coin, unless `ALLOW` names it; `impossible`: none of
- * any pair.
+ * Why a coin has no sample for a minute. `behind`: an exchange's stream had not passed M in time; `halted`: the coin is
+ * halted and no trade is known in the minute, so candles never fill it; `halting`: the coin is halted but traded in the
+ * minute, or its exchange was not heard, so candles may fill it; `implausible`: no premium of one coin, unless `ALLOW`
+ * names it; `impossible`: none of any pair.
  */
 export type GapReason =
   | 'halted'

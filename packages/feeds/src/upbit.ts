@@ -55,7 +55,7 @@ function toTick(fields: Fields, wanted: ReadonlySet<Market>, receivedAt: EpochMs
   // Only a frame marked REALTIME shows that something has just happened.
   const isStream = fields.stream_type === 'REALTIME'
   const tradable = isTradable(fields.market_state, fields.is_trading_suspended, isStream)
-  // Not heard of, it is halted like any market that two answers lack.
+  // It has no last trade to record; two answers in a row without the market halt it.
   if (tradable === false && (!isPrice(price) || !isExchangeTime(tradedAt))) return IGNORED
   if (!isPrice(price)) return malformed('trade_price', price, market)
   if (!isExchangeTime(tradedAt)) return malformed('trade_timestamp', tradedAt, market)

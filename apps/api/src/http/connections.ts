@@ -36,7 +36,7 @@ export class Connections {
   readonly #limits: typeof LIMITS
   /** The responses of each that are not sent yet, oldest first. */
   readonly #pending = new Map<Socket, ServerResponse[]>()
-  /** Those that are not read until their turn comes, in the order of coming: whoever was answered before, others. */
+  /** Connections that wait to be read, oldest first: those that were answered before, and all others. */
   readonly #answered = new Set<Socket>()
   readonly #others = new Set<Socket>()
   #turns = 0

@@ -54,6 +54,24 @@ t.test('while replicas come and go', { skip }, async t => {
     t.strictSame(new Set(await load.end()), new Set([200]))
   })
 
+  // docs/faults.md, 33
+  await t.test('no request fails when a replica hangs and its name forgets it meanwhile', async t => {
+    const { edge, load } = await openLoaded(t, 5)
+    const [hanging, other] = [first, second]
+    process.kill(hanging.process.pid, 'SIGSTOP')
+    await edge.scale([other.address])
+    await delay(4_000)
+    const statuses = await load.end()
+    process.kill(hanging.process.pid, 'SIGCONT')
+    t.strictSame(new Set(statuses), new Set([200]))
+    const answered = async () => {
+      const counts = (await metricsOf(edge)).matchAll(/^kimchi_edge_requests_total\{route="daily".* (\d+)$/gm)
+      return [...counts].reduce((sum, [, count]) => sum + Number(count), 0)
+    }
+    await eventually('all are counted', async () => (await answered()) >= statuses.length)
+    t.equal(await answered(), statuses.length, 'a request that was tried twice is one of a caller')
+  })
+
   await t.test(
     'no request fails when a replica hangs: a caller waits 3 s, and it is not asked again for 10 s',
     async t => {

@@ -3,10 +3,9 @@ import { ApiError } from './errors.ts'
 /** 25 days: Node ends a longer timer at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-/** Only who counts requests knows of a longer wait than two minutes; an overloaded server guesses. */
-const COUNTS_REQUESTS: readonly number[] = [418, 429]
+/** Only who counts requests (429) knows of a longer wait than two minutes; an overloaded server guesses. */
+const LONGEST_COUNTED_MS = 259_200_000
 const LONGEST_GUESS_MS = 120_000
-const LONGEST_MS = 259_200_000
 
 /** An answer that holds data. */
 export interface Answer<T> {
@@ -31,10 +30,10 @@ export async function ask<T>(url: string, options: AskOptions): Promise<Answer<T
   const over = new AbortController()
   const abort = () => over.abort(signal?.reason)
   signal?.addEventListener('abort', abort)
-  let timer: ReturnType<typeof setTimeout> | undefined
+  const endsAfterMs = Math.min(options.timeoutMs, LONGEST_TIMER_MS)
+  const timer = setTimeout(() => over.abort(new Error(`no answer within ${endsAfterMs} ms`)), endsAfterMs)
   try {
     signal?.throwIfAborted()
-    timer = startTimer(options.timeoutMs, reason => over.abort(reason))
     const response = await fetch(url, { signal: over.signal })
     const body = parse(await response.text())
     if (response.ok && body?.result === 'ok' && Array.isArray(body.data)) {
@@ -51,17 +50,10 @@ export async function ask<T>(url: string, options: AskOptions): Promise<Answer<T
   }
 }
 
-/** @throws RangeError for what is no time */
-function startTimer(ms: number, onEnd: (reason: Error) => void) {
-  if (!(ms >= 0)) throw new RangeError(`timeoutMs must be 0 or more, got: ${ms}`)
-  const longest = Math.min(ms, LONGEST_TIMER_MS)
-  return setTimeout(() => onEnd(new Error(`no answer within ${ms} ms`)), longest)
-}
-
 /** Whole seconds, as the API and its edge send them; undefined for anything else, and for too long a wait. */
 function statedWaitMs(status: number, retryAfter: string | null): number | undefined {
   const ms = /^\d{1,6}$/.test(retryAfter ?? '') ? Number(retryAfter) * 1_000 : 0
-  return ms > 0 && ms <= (COUNTS_REQUESTS.includes(status) ? LONGEST_MS : LONGEST_GUESS_MS) ? ms : undefined
+  return ms > 0 && ms <= (status === 429 ? LONGEST_COUNTED_MS : LONGEST_GUESS_MS) ? ms : undefined
 }
 
 /** Undefined for a body that is no JSON, such as a proxy's page. */

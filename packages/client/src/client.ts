@@ -1,6 +1,6 @@
 import { type AskOptions, ask } from './ask.ts'
 import { ApiError } from './errors.ts'
-import { ServerClock } from './server-clock.ts'
+import { createServerClock } from './server-clock.ts'
 import { type Clock, systemClock } from './time.ts'
 import type { History, LiveList } from './types.ts'
 import { type LiveUpdate, type WatchOptions, watch } from './watch.ts'
@@ -50,7 +50,7 @@ export function createClient(options: ClientOptions = {}): Client {
     timeoutMs,
     signal,
   })
-  const serverClock = new ServerClock(clock)
+  const serverClock = createServerClock(clock)
   const askLive = (signal?: AbortSignal) => ask<LiveList>(root, how(signal))
   return {
     live: async ({ signal } = {}) => (await askLive(signal)).body,

@@ -5,7 +5,6 @@ const DUE_AFTER_MS = 65_000
 const JITTER_MS = 5_000
 const MINUTE_MS = 60_000
 const LONGEST_BACKOFF_MS = 300_000
-const ONCE_MORE_MS = 10_000
 const SHORTEST_RETRY_MS = 5_000
 const SHORTEST_WAIT_MS = 1_000
 const LONGEST_WAIT_MS = 3_600_000
@@ -25,20 +24,14 @@ export interface Answered {
   readonly now: number
   /** The answer before had the same `updated_at`. */
   readonly isUnchanged: boolean
-  /** Whether to ask again soon after an unchanged answer. */
-  readonly onceMore: boolean
 }
 
 /**
  * Milliseconds until the next request: 65 to 70 s after the newest minute, or after a later one when that has
  * passed without a new minute.
  */
-export function waitAfterAnswer(
-  { updatedAt, now, isUnchanged, onceMore }: Answered,
-  random: () => number,
-): number {
+export function waitAfterAnswer({ updatedAt, now, isUnchanged }: Answered, random: () => number): number {
   const isOverdue = isUnchanged && now >= updatedAt + DUE_AFTER_MS
-  if (isOverdue && onceMore) return ONCE_MORE_MS
   const due = updatedAt + DUE_AFTER_MS + random() * JITTER_MS
   const notBefore = isOverdue ? now + MINUTE_MS - 3 * JITTER_MS : now
   const missed = Math.max(0, Math.ceil((notBefore - due) / MINUTE_MS))

@@ -9,6 +9,9 @@ const TOLERANCE_MS = 5_000
 /** In normal operation a cache that sends no `Age` may serve a copy that is a minute old. */
 const OLDEST_COPY_MS = 75_000
 
+/** The server's clock. */
+export type ServerClock = ReturnType<typeof createServerClock>
+
 /**
  * The server's clock: this machine's, corrected by the `Date` and `Age` of answers so that old data never looks
  * newer than it is.
@@ -17,36 +20,25 @@ const OLDEST_COPY_MS = 75_000
  * serves the same old copy again and again. The difference to such a copy grows; a difference that stays the
  * same under another `Date` is the clock's error.
  */
-export class ServerClock {
-  readonly #clock: Clock
-  #offsetMs = 0
-  #last = { sentAt: Number.NaN, aheadMs: Number.NaN }
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
-  /** Milliseconds to add to this machine's clock. */
-  get offsetMs(): number {
-    return this.#offsetMs
-  }
-
-  /** Milliseconds since the epoch. */
-  now(): number {
-    return this.#clock.now() + this.#offsetMs
-  }
-
-  /** Compares this machine's clock with the headers of an answer that has just arrived. */
-  compare(headers: Headers): void {
-    const sentAt = Date.parse(headers.get('date') ?? '')
-    if (Number.isNaN(sentAt)) return
-    const aheadMs = this.#clock.now() - (sentAt + ageMs(headers))
-    const last = this.#last
-    this.#last = { sentAt, aheadMs }
-    const errorMs = aheadMs + this.#offsetMs
-    const isConstant = sentAt !== last.sentAt && Math.abs(aheadMs - last.aheadMs) <= TOLERANCE_MS
-    if (errorMs < -DATE_STEP_MS) this.#offsetMs = -aheadMs
-    else if (errorMs > OLDEST_COPY_MS && isConstant) this.#offsetMs = -Math.min(aheadMs, last.aheadMs)
+export function createServerClock(clock: Clock) {
+  let offsetMs = 0
+  let last = { sentAt: Number.NaN, aheadMs: Number.NaN }
+  return {
+    /** Milliseconds to add to this machine's clock. */
+    offsetMs: () => offsetMs,
+    /** Milliseconds since the epoch. */
+    now: () => clock.now() + offsetMs,
+    /** Compares this machine's clock with the headers of an answer that has just arrived. */
+    compare: (headers: Headers) => {
+      const sentAt = Date.parse(headers.get('date') ?? '')
+      if (Number.isNaN(sentAt)) return
+      const aheadMs = clock.now() - (sentAt + ageMs(headers))
+      const errorMs = aheadMs + offsetMs
+      const isConstant = sentAt !== last.sentAt && Math.abs(aheadMs - last.aheadMs) <= TOLERANCE_MS
+      if (errorMs < -DATE_STEP_MS) offsetMs = -aheadMs
+      else if (errorMs > OLDEST_COPY_MS && isConstant) offsetMs = -Math.min(aheadMs, last.aheadMs)
+      last = { sentAt, aheadMs }
+    },
   }
 }
 

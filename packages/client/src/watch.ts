@@ -25,8 +25,6 @@ export interface WatchOptions {
   readonly signal?: AbortSignal | undefined
   /** An older response to start from. */
   readonly last?: LiveList | undefined
-  /** Ask once more, after 10 s, when a minute is overdue. @default false */
-  readonly onceMore?: boolean
 }
 
 /** What a watch needs from its client. */
@@ -41,27 +39,20 @@ export interface Watcher {
 export async function watch(
   { askLive, clock, serverClock, random }: Watcher,
   onUpdate: (update: LiveUpdate) => void,
-  { signal, last, onceMore = false }: WatchOptions,
+  { signal, last }: WatchOptions,
 ): Promise<void> {
   let list = last
   let failures = 0
   let answered = false
-  let repeated: string | undefined
   while (!signal?.aborted) {
     let error: ApiError | undefined
     let nextInMs: number
     try {
       const { body, headers } = await askLive(signal)
       serverClock.compare(headers)
-      const { updated_at: updatedAt } = body
-      const isUnchanged = updatedAt === list?.updated_at
+      const isUnchanged = body.updated_at === list?.updated_at
       const now = serverClock.now()
-      const mayRepeat = onceMore && repeated !== updatedAt
-      nextInMs = waitAfterAnswer(
-        { updatedAt: utcMs(updatedAt), now, isUnchanged, onceMore: mayRepeat },
-        random,
-      )
-      if (isUnchanged) repeated = updatedAt
+      nextInMs = waitAfterAnswer({ updatedAt: utcMs(body.updated_at), now, isUnchanged }, random)
       list = body
       answered = true
       failures = 0
@@ -73,7 +64,7 @@ export async function watch(
       nextInMs = waitAfterError(error, { failures, answered }, random)
     }
     nextInMs = clampWait(nextInMs)
-    onUpdate({ list, error, clockOffsetMs: serverClock.offsetMs, nextInMs })
+    onUpdate({ list, error, clockOffsetMs: serverClock.offsetMs(), nextInMs })
     await clock.wait(nextInMs, signal)
   }
 }

@@ -28,7 +28,7 @@ t.test('a copy that a cache hands out for an hour grows old, whatever the clock'
   const stuckAt = M + 68_000
   const stuck: Server = now => (now < stuckAt ? steady(now) : { minute: M + MINUTE, sentAt: stuckAt })
   for (const minutes of [0, -10, 10]) {
-    const options = { skew: () => minutes * MINUTE, startMs: -2 * MINUTE, onceMore: true }
+    const options = { skew: () => minutes * MINUTE, startMs: -2 * MINUTE }
     const watched = await watchFor(61, stuck, options)
     t.ok((watched.ages.at(-1)?.real ?? 0) > 3_500)
     areRight(t, watched, 1)
@@ -56,12 +56,12 @@ t.test('copies up to a minute old do not change the clock', async t => {
 
 t.test('a clock that is set right while watching is trusted again', async t => {
   const skew = (now: number) => (now < M + 2 * MINUTE ? -10 * MINUTE : 0)
-  areRight(t, await watchFor(6, steady, { skew, onceMore: true }), 4)
+  areRight(t, await watchFor(6, steady, { skew }), 4)
 })
 
 t.test('with a clock that is an hour wrong, requests come at the same times', async t => {
   for (const skewMs of [60 * MINUTE, -60 * MINUTE]) {
-    const { asked, updates } = await watchFor(4, steady, { skew: () => skewMs, onceMore: true })
+    const { asked, updates } = await watchFor(4, steady, { skew: () => skewMs })
     t.equal(asked.length, 4)
     t.ok(
       asked.slice(1).every((at, index) => at >= 65 + index * 60 && at <= 70 + index * 60),

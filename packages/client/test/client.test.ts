@@ -43,11 +43,9 @@ t.test('refuses what is no symbol without asking', async t => {
   t.strictSame(asked, [])
 })
 
-t.test('waits without end when it is told to, and says what is no time', async t => {
+t.test('waits without end when it is told to', async t => {
   const { client } = await clientOf(t, json(200, { result: 'ok', data: [] }), Number.POSITIVE_INFINITY)
   t.match(await client.live(), { result: 'ok' })
-  const other = await clientOf(t, json(200, {}), Number.NaN)
-  await t.rejects(other.client.live(), { code: 'unreachable', cause: RangeError })
 })
 
 t.test('an error of the API has its code, message and Retry-After', async t => {

@@ -32,7 +32,6 @@ export interface Watched {
 }
 
 interface Scenario {
-  readonly onceMore?: boolean
   /** How far the watcher's own clock is ahead at a time. */
   readonly skew?: (now: number) => number
   readonly startMs?: number
@@ -42,7 +41,7 @@ interface Scenario {
 export async function watchFor(
   minutes: number,
   server: Server,
-  { onceMore = false, skew = () => 0, startMs = 10_000 }: Scenario = {},
+  { skew = () => 0, startMs = 10_000 }: Scenario = {},
 ): Promise<Watched> {
   let now = M + startMs
   const asked: number[] = []
@@ -72,7 +71,7 @@ export async function watchFor(
     updates.push(update)
     ages.push({ shown: shown / 1_000, real: (now - minute) / 1_000 })
   }
-  await client.watch(onUpdate, { signal: abort.signal, onceMore })
+  await client.watch(onUpdate, { signal: abort.signal })
   return { asked, updates, ages }
 }
 

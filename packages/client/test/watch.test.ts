@@ -3,7 +3,7 @@ import { createClient, type LiveUpdate, utcMs } from '../src/index.ts'
 import { iso, M, type Server, steady, watchFor } from './watch-server.ts'
 
 t.test('an hour is 60 requests, each 67.5 s after the newest minute', async t => {
-  const { asked, updates } = await watchFor(60, steady, { onceMore: true })
+  const { asked, updates } = await watchFor(60, steady)
   t.equal(asked.length, 60)
   t.strictSame(asked.slice(0, 4), [10, 67.5, 127.5, 187.5])
   t.ok(
@@ -17,17 +17,9 @@ t.test('an hour is 60 requests, each 67.5 s after the newest minute', async t =>
   )
 })
 
-t.test(
-  'a service that stands still is asked once a minute, and with onceMore once more per minute it stays at',
-  async t => {
-    const standing: Server = () => ({ minute: M })
-    t.strictSame((await watchFor(5, standing)).asked, [10, 67.5, 127.5, 187.5, 247.5])
-    t.strictSame(
-      (await watchFor(5, standing, { onceMore: true })).asked,
-      [10, 67.5, 77.5, 127.5, 187.5, 247.5],
-    )
-  },
-)
+t.test('a service that stands still is asked once a minute', async t => {
+  t.strictSame((await watchFor(5, () => ({ minute: M }))).asked, [10, 67.5, 127.5, 187.5, 247.5])
+})
 
 t.test('backs off after failures, keeps the last good answer, and recovers', async t => {
   const server: Server = now => (now > M + 60_000 && now < M + 1_000_000 ? 'gone' : steady(now))

@@ -29,7 +29,7 @@ export function useLive(client: Client): Live {
     const onReturn = () => Date.now() > dueAt && restart({})
     document.addEventListener('visibilitychange', onReturn, { signal: ending.signal })
     setLive(before => ({ ...before, isAnswered: false }))
-    void client.watch(onUpdate, { signal: ending.signal, last: live.list, onceMore: true })
+    void client.watch(onUpdate, { signal: ending.signal, last: live.list })
     return () => ending.abort()
   }, [client, start])
   return live

@@ -16,49 +16,39 @@ export interface Asked {
   readonly host: string
 }
 
-/** Picks the stack's ports, and remembers which defaults were taken by other programs. */
-export class Ports {
-  readonly #replaced = new Map<number, number>()
-
-  /**
-   * The port that was asked for, else the first free one from the default up: the same at each start.
-   * @throws KimchiError `KIMCHI_ERR_CONFIG` when a port that was asked for is taken, or its host is none of this machine
-   */
-  async pick(fallback: number, asked?: Asked): Promise<number> {
-    const { name = 'PORT', port: wanted, host = LOOPBACK } = asked ?? {}
-    if (wanted === 0) return freePort()
-    for (let port = wanted ?? fallback; ; port += 1) {
-      const probe = createServer()
-      try {
-        await listenAt(name, { host, port }, address => once(probe.listen(address), 'listening'))
-        probe.close()
-        await once(probe, 'close')
-        if (wanted === undefined) this.#replaced.set(fallback, port)
-        return port
-      } catch (thrown) {
-        if (wanted !== undefined || !isOfThePort(thrown)) throw thrown
-      }
+/**
+ * The port that was asked for, else the first free one from the default up: the same at each start.
+ * @throws KimchiError `KIMCHI_ERR_CONFIG` when a port that was asked for is taken, or its host is none of this machine
+ */
+export async function pickPort(fallback: number, asked?: Asked): Promise<number> {
+  const { name = 'PORT', port: wanted, host = LOOPBACK } = asked ?? {}
+  if (wanted === 0) return freePort()
+  for (let port = wanted ?? fallback; ; port += 1) {
+    const probe = createServer()
+    try {
+      await listenAt(name, { host, port }, address => once(probe.listen(address), 'listening'))
+      probe.close()
+      await once(probe, 'close')
+      return port
+    } catch (thrown) {
+      if (wanted !== undefined || !isOfThePort(thrown)) throw thrown
     }
   }
+}
 
-  /** Starts a server on the port that {@link pick} gives, on another one if that was taken meanwhile. */
-  async start<T>(fallback: number, start: (port: number) => Promise<T>, asked?: Asked): Promise<T> {
-    for (let attempt = 1; ; attempt += 1) {
-      const port = await this.pick(fallback, asked)
-      try {
-        return await start(port)
-      } catch (thrown) {
-        if (!isOfThePort(thrown) || attempt === ATTEMPTS) throw thrown
-      }
+/** Starts a server on the port that {@link pickPort} gives, on another one if that was taken meanwhile. */
+export async function startOnPort<T>(
+  fallback: number,
+  start: (port: number) => Promise<T>,
+  asked?: Asked,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    const port = await pickPort(fallback, asked)
+    try {
+      return await start(port)
+    } catch (thrown) {
+      if (!isOfThePort(thrown) || attempt === ATTEMPTS) throw thrown
     }
-  }
-
-  /** One line about the defaults that were taken; undefined when none was. */
-  note(): string | undefined {
-    const replaced = [...this.#replaced].filter(([fallback, port]) => port !== fallback)
-    if (replaced.length === 0) return undefined
-    const list = replaced.map(([fallback, port]) => `${port} for ${fallback}`).join(', ')
-    return `Taken by other programs, so the next free port is used instead: ${list}.`
   }
 }
 

@@ -22,13 +22,11 @@ export interface ShownAddresses extends LocalContext {
   readonly ports: { readonly apiOps: number; readonly ingesterOps: number }
   readonly redisCli: string | undefined
   readonly dataDir: string
-  /** Which default ports were taken. */
-  readonly note: string | undefined
 }
 
 /** Prints every address, then the first prices, or after a while why there are none. */
 export async function showAddresses(shown: ShownAddresses): Promise<void> {
-  const { mode, page, ports, redisCli, dataDir, note, say } = shown
+  const { mode, page, ports, redisCli, dataDir, say } = shown
   const list = `${shown.api}/api/v1/kimchi-premium`
   say(
     mode === 'demo'
@@ -41,7 +39,6 @@ export async function showAddresses(shown: ShownAddresses): Promise<void> {
   if (redisCli) say(`  Redis   ${redisCli} fcall_ro kp_status 1 '{kp}:meta'`)
   say(`  Data    ${dataDir} (logs in logs/)`)
   say(`  Health  ${readyUrl(ports.ingesterOps)} (ingester), ${readyUrl(ports.apiOps)} (API)`)
-  if (note) say(`  ${note}`)
   say('  Ctrl-C ends it.')
   await showFirstPrices(shown, list)
 }

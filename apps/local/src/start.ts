@@ -7,7 +7,7 @@ import { type EmbeddedRedis, projectRedis, projectRoot, startEmbeddedRedis } fro
 import { startApp } from './app.ts'
 import type { Config } from './config.ts'
 import { startPageServer } from './page-server.ts'
-import { Ports, urlOf } from './ports.ts'
+import { startOnPort, urlOf } from './ports.ts'
 import { showAddresses } from './show-addresses.ts'
 import { type LocalContext, Supervisor } from './supervisor.ts'
 
@@ -23,30 +23,24 @@ const PAGE_FILE = 'page-address'
  */
 export async function startLocal(config: Config, context: LocalContext): Promise<void> {
   const { say } = context
-  const [supervisor, ports] = [new Supervisor(context), new Ports()]
+  const supervisor = new Supervisor(context)
   const { ending } = supervisor
   let page: { url: string; close: () => Promise<void> } | undefined
   try {
     mkdirSync(join(config.dataDir, 'logs'), { recursive: true })
-    const redis =
-      config.REDIS_URL === undefined ? await startRedis(config, say, supervisor, ports) : undefined
-    const appPorts = await startApps(config, context, supervisor, ports, redis?.url)
-    const api = urlOf(config.HOST, appPorts.api)
+    const redis = config.REDIS_URL === undefined ? await startRedis(config, say, supervisor) : undefined
+    const ports = await startApps(config, context, supervisor, redis?.url)
+    const api = urlOf(config.HOST, ports.api)
     const files = join(projectRoot(), 'apps/page/dist')
-    page = await ports.start(8_080, port => startPageServer(files, api, port, config.PAGE_HOST), {
+    page = await startOnPort(8_080, port => startPageServer(files, api, port, config.PAGE_HOST), {
       name: 'PAGE_PORT',
       port: config.PAGE_PORT,
       host: config.PAGE_HOST,
     })
     await writeFile(join(config.dataDir, PAGE_FILE), page.url)
-    const shown = { mode: config.mode, page: page.url, api, ports: appPorts, dataDir: config.dataDir }
-    void showAddresses({
-      ...context,
-      signal: ending,
-      ...shown,
-      redisCli: redis?.cliCommand,
-      note: ports.note(),
-    })
+    const { mode, dataDir } = config
+    const shown = { mode, page: page.url, api, ports, redisCli: redis?.cliCommand, dataDir }
+    void showAddresses({ ...context, signal: ending, ...shown })
     if (!ending.aborted) await once(ending, 'abort')
   } catch (thrown) {
     // The end of the stack also ends what has not started yet, and that is no error.
@@ -76,12 +70,11 @@ async function startRedis(
   { dataDir, mode }: Config,
   say: LocalContext['say'],
   supervisor: Supervisor,
-  ports: Ports,
 ): Promise<EmbeddedRedis> {
   const binary = await projectRedis(say, supervisor.ending)
   const dir = join(dataDir, 'redis')
   const start = (port: number) => supervisor.start('redis', () => startEmbeddedRedis({ binary, dir, port }))
-  return ports.start(6_379, start).catch(async thrown => {
+  return startOnPort(6_379, start).catch(async thrown => {
     if (thrown?.cause?.code !== 'EBUSY') throw thrown
     const page = await readFile(join(dataDir, PAGE_FILE), 'utf8').catch(() => 'not known')
     const command = mode === 'demo' ? 'npm run demo' : 'npm start'
@@ -95,7 +88,6 @@ async function startApps(
   config: Config,
   context: LocalContext,
   supervisor: Supervisor,
-  ports: Ports,
   redisUrl = config.REDIS_URL,
 ) {
   const { mode, HOST, PORT } = config
@@ -116,17 +108,17 @@ async function startApps(
       BINANCE_REST_URL: `http://${address}`,
     }
   }
-  const exchanges = mode === 'demo' ? await ports.start(4_900, startSimulator) : {}
+  const exchanges = mode === 'demo' ? await startOnPort(4_900, startSimulator) : {}
   const shared = { ...exchanges, REDIS_URL: redisUrl }
-  const ingesterOps = await ports.start(9_465, async port => {
+  const ingesterOps = await startOnPort(9_465, async port => {
     await start('ingester', 'apps/ingester/dist/main.js', { ...shared, OPS_PORT: String(port) })
     return port
   })
   const startApi = (api: number) =>
-    ports.start(9_464, async apiOps => {
+    startOnPort(9_464, async apiOps => {
       const env = { ...shared, HOST, PORT: String(api), OPS_PORT: String(apiOps) }
       await start('api', 'apps/api/dist/main.js', env)
       return { api, apiOps, ingesterOps }
     })
-  return ports.start(3_000, startApi, { name: 'PORT', port: PORT, host: HOST })
+  return startOnPort(3_000, startApi, { name: 'PORT', port: PORT, host: HOST })
 }

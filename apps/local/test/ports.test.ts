@@ -2,34 +2,19 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { listen } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { Ports, urlOf } from '../src/ports.ts'
+import { pickPort, startOnPort, urlOf } from '../src/ports.ts'
 
 const takenPort = (t: Test) => listen(t, createServer())
 
-t.test(
-  'of taken defaults the next free port is used, the same each time, and one line names them',
-  async t => {
-    const ports = new Ports()
-    t.equal(ports.note(), undefined)
-    const [taken, after] = [await takenPort(t), await takenPort(t)]
-    const free = await ports.pick(taken)
-    t.ok(free > taken && free !== after, `${free}`)
-    t.equal(await new Ports().pick(taken), free)
-    t.equal(
-      ports.note(),
-      `Taken by other programs, so the next free port is used instead: ${free} for ${taken}.`,
-    )
-  },
-)
-
-t.test('a default that is free again is used again', async t => {
-  const [ports, server] = [new Ports(), createServer()]
-  const port = await listen(t, server)
-  t.not(await ports.pick(port), port)
+t.test('in place of a taken default the next free port is used, always the same one', async t => {
+  const server = createServer()
+  const [taken, after] = [await listen(t, server), await takenPort(t)]
+  const free = await pickPort(taken)
+  t.ok(free > taken && free !== after, `${free}`)
+  t.equal(await pickPort(taken), free)
   server.close()
   await once(server, 'close')
-  t.equal(await ports.pick(port), port)
-  t.equal(ports.note(), undefined)
+  t.equal(await pickPort(taken), taken)
 })
 
 t.test(
@@ -37,13 +22,13 @@ t.test(
   async t => {
     const port = await takenPort(t)
     const asked = { name: 'PAGE_PORT', port, host: '127.0.0.1' } as const
-    await t.rejects(new Ports().pick(3_000, asked), {
+    await t.rejects(pickPort(3_000, asked), {
       code: 'KIMCHI_ERR_CONFIG',
       message: new RegExp(`^PAGE_PORT must be a port that nothing else listens on, .*got: ${port} on 127`),
     })
-    t.not(await new Ports().pick(port, { ...asked, port: 0 }), port)
+    t.not(await pickPort(port, { ...asked, port: 0 }), port)
     const host = 'x86_64-conda-linux-gnu.invalid'
-    await t.rejects(new Ports().pick(port, { name: 'PORT', port: undefined, host }), {
+    await t.rejects(pickPort(port, { name: 'PORT', port: undefined, host }), {
       code: 'KIMCHI_ERR_CONFIG',
       message: new RegExp(`^HOST must be unset or an address of this machine, .*got: ${host} \\(.*ENOTFOUND`),
     })
@@ -67,6 +52,6 @@ t.test('a server that fails for another reason is not started again', async t =>
     starts += 1
     return Promise.reject(new Error('no'))
   }
-  await t.rejects(new Ports().start(0, fail, { name: 'PORT', port: 0, host: '127.0.0.1' }), { message: 'no' })
+  await t.rejects(startOnPort(0, fail, { name: 'PORT', port: 0, host: '127.0.0.1' }), { message: 'no' })
   t.equal(starts, 1)
 })

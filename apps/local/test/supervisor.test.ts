@@ -1,14 +1,13 @@
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '@kimchi/runtime'
-import { listen } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { startApp } from '../src/app.ts'
-import { Ports } from '../src/ports.ts'
+import { startOnPort } from '../src/ports.ts'
 import { Supervisor } from '../src/supervisor.ts'
 
 const CHILD = fileURLToPath(new URL('fixtures/child.mjs', import.meta.url))
@@ -86,26 +85,22 @@ t.test('a person sees what an app complains about, and its log has it too', asyn
 })
 
 t.test('an app whose port another stack took at that moment is started on another', async t => {
-  const [taken, lines]: [number, string[]] = [await listen(t, createServer()), []]
-  class LatePorts extends Ports {
-    picks = 0
-    override async pick() {
-      this.picks += 1
-      return this.picks === 1 ? taken : super.pick(taken)
-    }
-  }
-  const say = (line: string) => lines.push(line)
+  const lines: string[] = []
+  const [other, say] = [createServer(), (line: string) => lines.push(line)]
+  t.teardown(() => other.close())
   const context = { say, clock: systemClock, signal: new AbortController().signal }
   const supervisor = new Supervisor(context)
   t.teardown(() => supervisor.close())
   const dir = t.testdir({})
   const start = async (port: number) => {
+    if (!other.listening) await once(other.listen(port, '127.0.0.1'), 'listening')
     const env = { SCRIPT: 'listen', ATTEMPTS_FILE: join(dir, 'attempts'), PORT: String(port) }
     const app = { name: 'app', script: CHILD, env, logDir: dir }
     await supervisor.start('app', signal => startApp(app, say, signal))
     return port
   }
-  t.not(await new LatePorts().start(taken, start), taken)
+  const port = await startOnPort(20_000, start)
+  t.not(port, (other.address() as AddressInfo).port)
   t.strictSame(lines, [], 'nobody has to know')
 })
 

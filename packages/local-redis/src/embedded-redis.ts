@@ -31,35 +31,27 @@ export interface EmbeddedRedisOptions {
 }
 
 /** A running server that belongs to this program. */
-export class EmbeddedRedis {
-  readonly port: number
-  readonly url: string
-  /** The command that opens a prompt on it; undefined without a redis-cli. */
-  readonly cliCommand: string | undefined
-  /** Resolves when the server is gone, for whatever reason. */
-  readonly exited: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>
-  readonly #child: ChildProcess
+export type EmbeddedRedis = ReturnType<typeof ownServer>
 
-  constructor(child: ChildProcess, port: number, cli: string | undefined) {
-    this.#child = child
-    this.port = port
-    this.url = `redis://${HOST}:${port}`
-    this.cliCommand = cli === undefined ? undefined : `${quoted(cli)} -p ${port}`
-    this.exited = new Promise(settle => {
-      child.once('exit', (code, signal) => settle({ code, signal }))
-    })
-  }
-
-  /** Ends the server, its append-only file synced, and resolves when it is gone. May be called again. */
-  async stop() {
-    this.kill('SIGTERM')
-    this.kill('SIGCONT')
-    const timer = setTimeout(() => this.kill('SIGKILL'), STOP_TIMEOUT_MS)
-    return this.exited.finally(() => clearTimeout(timer))
-  }
-
-  kill(signal: NodeJS.Signals): void {
-    this.#child.kill(signal)
+function ownServer(child: ChildProcess, port: number, cli: string | undefined) {
+  const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>(settle => {
+    child.once('exit', (code, signal) => settle({ code, signal }))
+  })
+  return {
+    port,
+    url: `redis://${HOST}:${port}`,
+    /** The command that opens a prompt on it; undefined without a redis-cli. */
+    cliCommand: cli === undefined ? undefined : `${quoted(cli)} -p ${port}`,
+    /** Resolves when the server is gone, for whatever reason. */
+    exited,
+    kill: (signal: NodeJS.Signals) => child.kill(signal),
+    /** Ends the server, its append-only file synced, and resolves when it is gone. May be called again. */
+    stop: () => {
+      child.kill('SIGTERM')
+      child.kill('SIGCONT')
+      const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS)
+      return exited.finally(() => clearTimeout(timer))
+    },
   }
 }
 
@@ -79,7 +71,7 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
     const { size: start } = await log.stat()
     const printed = () => text(createReadStream(join(dir, LOG), { start }))
     const child = spawnServer({ ...options, dir, port }, [log.fd, log.fd, lock.fd])
-    const redis = new EmbeddedRedis(child, port, options.binary.cli)
+    const redis = ownServer(child, port, options.binary.cli)
     await once(child, 'spawn')
     const watcher = spawnWatcher(Number(child.pid))
     void redis.exited.then(() => watcher.kill('SIGKILL'))

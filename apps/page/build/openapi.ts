@@ -1,5 +1,3 @@
-import type { ReferenceWords } from './words.ts'
-
 /** The parts of an OpenAPI document's path that the reference page shows. */
 interface PathItem {
   readonly parameters?: readonly {
@@ -27,7 +25,7 @@ interface Schema {
  * The routes of an OpenAPI document as Markdown: parameters, fields, an example, answers.
  * @throws Error when a field has no meaning
  */
-export function routesOf(json: string, words: ReferenceWords): string {
+export function routesOf(json: string): string {
   const { components } = JSON.parse(json)
   // Puts the target in place of each `$ref`. Nothing that is shown lies behind two of them.
   const document: { paths: Record<string, PathItem> } = JSON.parse(json, (_key, value) => {
@@ -35,32 +33,24 @@ export function routesOf(json: string, words: ReferenceWords): string {
     return kind ? components[kind][name] : value
   })
   return Object.entries(document.paths)
-    .map(([path, item]) => routeOf(path, item, words))
+    .map(([path, item]) => routeOf(path, item))
     .join('\n\n')
 }
 
-function routeOf(path: string, { parameters = [], get }: PathItem, words: ReferenceWords): string {
-  const { summaries, meanings, statuses } = words
+function routeOf(path: string, { parameters = [], get }: PathItem): string {
   const { schema, example } = get.responses['200']?.content?.['application/json'] ?? { schema: {} }
   return [
     `### GET /api/v1${path}`,
-    summaries[path] ?? get.summary,
+    get.summary,
     table(
-      words.parameters,
-      parameters.map(parameter => [
-        `\`${parameter.name}\``,
-        parameter.in,
-        meanings[parameter.name] ?? parameter.description,
-      ]),
+      ['parameter', 'in', 'meaning'],
+      parameters.map(parameter => [`\`${parameter.name}\``, parameter.in, parameter.description]),
     ),
-    table(words.fields, fieldsOf(schema, words)),
-    `${words.example}\n\n\`\`\`json\n${JSON.stringify(example, undefined, 2)}\n\`\`\``,
+    table(['field', 'type', 'meaning'], fieldsOf(schema)),
+    `Example answer:\n\n\`\`\`json\n${JSON.stringify(example, undefined, 2)}\n\`\`\``,
     table(
-      words.answers,
-      Object.entries(get.responses).map(([status, { description }]) => [
-        status,
-        statuses[status] ?? description,
-      ]),
+      ['status', 'meaning'],
+      Object.entries(get.responses).map(([status, { description }]) => [status, description]),
     ),
   ]
     .filter(Boolean)
@@ -68,13 +58,12 @@ function routeOf(path: string, { parameters = [], get }: PathItem, words: Refere
 }
 
 /** One row per field, those of a list's elements below the list. */
-function fieldsOf(schema: Schema, words: ReferenceWords, prefix = ''): string[][] {
+function fieldsOf(schema: Schema, prefix = ''): string[][] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const type = field.const === undefined ? (field.type ?? '') : `\`${field.const}\``
-    const meaning = words.meanings[name] ?? field.description
-    if (!meaning) throw new Error(`the reference does not explain ${prefix}${name}`)
-    const row = [`\`${prefix}${name}\``, type, meaning]
-    return field.items ? [row, ...fieldsOf(field.items, words, `${prefix}${name}[].`)] : [row]
+    if (!field.description) throw new Error(`the reference does not explain ${prefix}${name}`)
+    const row = [`\`${prefix}${name}\``, type, field.description]
+    return field.items ? [row, ...fieldsOf(field.items, `${prefix}${name}[].`)] : [row]
   })
 }
 

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { Marked } from 'marked'
 import type { Plugin } from 'vite'
 import { routesOf } from './openapi.ts'
-import { english, korean, type ReferenceWords } from './words.ts'
 
 /**
  * Stands for the site's own address in the documents and in the page. A build that is given the address puts it
@@ -11,11 +10,27 @@ import { english, korean, type ReferenceWords } from './words.ts'
  */
 export const SITE = 'https://premium.example'
 
-/** The pages made from documents, and whether the routes follow below. */
-const PAGES = [
-  { file: 'reference.html', from: 'docs/callers.md', words: english, hasRoutes: true },
-  { file: 'reference.ko.html', from: 'docs/callers.ko.md', words: korean, hasRoutes: true },
-  { file: 'changelog.html', from: 'CHANGELOG.md', words: english, hasRoutes: false },
+/** A page that is made from a document. */
+interface DocumentPage {
+  readonly file: string
+  readonly from: string
+  readonly language: string
+  /** The site's name. */
+  readonly site: string
+  /** Heading of the contents; without it the page has none. */
+  readonly contents?: string
+  /** Whether the contract follows below. */
+  readonly hasRoutes?: boolean
+}
+
+const [english, korean] = [
+  { language: 'en', site: 'Kimchi premium' },
+  { language: 'ko', site: '김치 프리미엄' },
+]
+const PAGES: readonly DocumentPage[] = [
+  { file: 'reference.html', from: 'docs/callers.md', ...english, contents: 'Contents', hasRoutes: true },
+  { file: 'reference.ko.html', from: 'docs/callers.ko.md', ...korean, contents: '목차' },
+  { file: 'changelog.html', from: 'CHANGELOG.md', ...english },
 ]
 
 /** Where the documents' links lead on the site. */
@@ -41,10 +56,9 @@ export function reference(root: string, site: string): Plugin {
     generateBundle() {
       const emit = (fileName: string, source: string) => this.emitFile({ type: 'asset', fileName, source })
       const openapi = read('docs/openapi.json').replaceAll('http://127.0.0.1:3000', site)
-      for (const { file, from, words, hasRoutes } of PAGES) {
-        const routes = hasRoutes ? `\n## ${words.routes}\n\n${routesOf(openapi, words)}` : ''
-        const markdown = `${read(from)}${routes}`.replaceAll(SITE, site)
-        emit(file, render(markdown, words, hasRoutes))
+      for (const page of PAGES) {
+        const routes = page.hasRoutes ? `\n## Reference\n\n${routesOf(openapi)}` : ''
+        emit(page.file, render(`${read(page.from)}${routes}`.replaceAll(SITE, site), page))
       }
       emit('openapi.json', openapi)
       emit('reference.css', read('apps/page/src/style/theme.css') + read('apps/page/build/reference.css'))
@@ -53,12 +67,11 @@ export function reference(root: string, site: string): Plugin {
 }
 
 /** Markdown as a page without scripts, under a policy as strict as that of the page itself. */
-function render(markdown: string, words: ReferenceWords, hasContents: boolean): string {
-  const { language, site, contents } = words
+function render(markdown: string, { language, site, contents }: DocumentPage): string {
   const [, title] = /^# (.+)/.exec(markdown) ?? []
   const links: string[] = []
   const html = markdownTo(links).parse(markdown, { async: false })
-  const nav = hasContents ? `<nav aria-label="${contents}"><ul>${links.join('')}</ul></nav>` : ''
+  const nav = contents ? `<nav aria-label="${contents}"><ul>${links.join('')}</ul></nav>` : ''
   return `<!doctype html>
 <html lang="${language}">
 <head>

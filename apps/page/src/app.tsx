@@ -34,8 +34,7 @@ export function App({ client, words: first }: { client: Client; words: Words }) 
   const { list, error, isAnswered } = live
   // Here, so that the text survives a visit to a coin.
   const search = useState('')
-  const route = routeOf(useObserved(window, 'hashchange', () => location.hash))
-  const { symbol } = route
+  const { symbol, range } = routeOf(useObserved(window, 'hashchange', () => location.hash))
   const now = () => Date.now() + live.clockOffsetMs
   const current = useCurrentRows(list, now)
   const isSimulated = list?.note?.startsWith('SIMULATED') ?? false
@@ -57,14 +56,9 @@ export function App({ client, words: first }: { client: Client; words: Words }) 
           <LazyCoin
             key={symbol}
             symbol={symbol}
-            range={route.range}
+            range={range}
             row={list?.data.find(coin => coin.symbol === symbol)}
           />
-        ) : route.isUnknown ? (
-          <div class="empty">
-            <h1>{t.noPage}</h1>
-            <a href="#/">{t.back}</a>
-          </div>
         ) : (
           <Overview {...live} />
         )}

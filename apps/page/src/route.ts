@@ -3,18 +3,11 @@ export const RANGES = { '7': 7, '30': 30, '90': 90, '365': 365, all: 3650 } as c
 
 const DEFAULT_RANGE = 90
 
-/** What an address leads to: the list (without a symbol), a coin, or nothing. */
-export type Route =
-  | { readonly symbol?: undefined; readonly isUnknown: boolean }
-  | { readonly symbol: string; readonly range: number }
-
-/** The route of the part after `#` in an address. An unknown range opens the default. */
-export function routeOf(hash: string): Route {
-  if (/^#?\/?$/.test(hash)) return { isUnknown: false }
+/** The coin and the days that the part after `#` in an address leads to; without a symbol, to the list. */
+export function routeOf(hash: string): { readonly symbol: string | undefined; readonly range: number } {
   const [, symbol, range = ''] = /^#\/([A-Za-z0-9]{1,20})(?:\/([^/]*))?\/?$/.exec(hash) ?? []
-  if (symbol === undefined) return { isUnknown: true }
   const days = Object.hasOwn(RANGES, range) ? RANGES[range as keyof typeof RANGES] : DEFAULT_RANGE
-  return { symbol: symbol.toUpperCase(), range: days }
+  return { symbol: symbol?.toUpperCase(), range: days }
 }
 
 export function addressOf(symbol: string, range: number): string {

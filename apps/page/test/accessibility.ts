@@ -52,7 +52,6 @@ const BANK: View = {
 const COIN: View = { name: 'coin', hash: '#/BTC', shows: '.days tbody tr:nth-child(30):last-child' }
 const OTHERS: readonly View[] = [
   { name: 'unknown coin', hash: '#/NOPE', shows: '[role=alert]' },
-  { name: 'unknown address', hash: '#/a/b/c', shows: '.empty' },
   { name: 'empty list', shows: '.empty', answers: EMPTY },
 ]
 const DOCUMENTS: readonly View[] = ['reference.html', 'changelog.html'].map(path => ({

@@ -39,7 +39,7 @@ export async function looks(t: Test, browser: Browser, base: string): Promise<vo
       'the days need no sideways scrolling, each row as high as the next': days,
       'a premium is rounded to two digits, and has a sign where these have one': rounding,
       'the axis of days has no label that is cut off': axisLabels,
-      'explains an empty list and an address without a page': emptyWords,
+      'explains an empty list': emptyWords,
       'a phone keeps its search, whatever the alert says, and its head': phoneTools,
       'a phone shows more than six coins, with targets of 44 pixels': phone,
     }),
@@ -151,9 +151,6 @@ async function emptyWords(t: Test, show: Show, good: Good) {
   const page = await show({ answers })
   await page.getByText('No coin has a current price.').waitFor()
   t.match(await page.locator('.status .age').textContent(), /^Updated \d\d:\d\d UTC/)
-  await show({ answers, hash: '#/a/b/c' })
-  await page.waitForSelector('.empty h1')
-  t.match(await page.locator('.empty').textContent(), 'There is no such page.')
 }
 
 async function phoneTools(t: Test, show: Show, good: Good) {
@@ -202,7 +199,7 @@ async function phone(t: Test, show: Show, good: Good) {
   t.ok(await page.locator('.status .age', { hasText: /ago$/ }).isVisible(), 'and the age')
   const small = () =>
     page
-      .locator('button:visible, input:not(.unseen):visible, .back, .empty a')
+      .locator('button:visible, input:not(.unseen):visible, .back')
       .evaluateAll(found =>
         found.filter(target => target.getBoundingClientRect().height < 44).map(target => target.outerHTML),
       )
@@ -210,9 +207,6 @@ async function phone(t: Test, show: Show, good: Good) {
   await page.locator('.coin a').first().click()
   await page.waitForSelector('.back')
   t.strictSame(await small(), [])
-  await show({ answers, hash: '#/a/b/c', width: PHONE })
-  await page.waitForSelector('.empty a')
-  t.strictSame(await small(), [], 'on an address without a page')
 }
 
 async function korean(t: Test, show: Show, good: Good) {

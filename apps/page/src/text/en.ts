@@ -35,7 +35,6 @@ export const en = {
   noMatch: 'No coin matches.',
   noFavourites: 'No favourites yet: mark coins with the star.',
   noCoins: 'No coin has a current price.',
-  noPage: 'There is no such page.',
   loading: 'Loading the newest prices…',
   loadingOld: 'Loading the newest prices… These are from {x} ({ago}).',
   unreachable: 'No answer from the API.',

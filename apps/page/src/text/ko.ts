@@ -37,7 +37,6 @@ export const ko: Texts = {
   noMatch: '검색 결과가 없습니다.',
   noFavourites: '즐겨찾기가 없습니다. 별표를 눌러 추가하세요.',
   noCoins: '현재 시세가 있는 코인이 없습니다.',
-  noPage: '페이지를 찾을 수 없습니다.',
   loading: '최신 시세를 불러오는 중…',
   loadingOld: '최신 시세를 불러오는 중… {x}({ago}) 시세입니다.',
   unreachable: '서버가 응답하지 않습니다.',

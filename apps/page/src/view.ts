@@ -15,9 +15,7 @@ export interface View extends Words {
   readonly isSimulated: boolean
   /** The rows that may stand as the present. */
   readonly current: readonly CoinPremium[]
-  /** Nothing is asked for beside the list before its first answer. */
-  readonly isAnswered: boolean
-  /** The minute of the list; undefined while nobody looks or the API does not answer: nothing is asked then. */
+  /** The minute of the list; undefined while nobody looks or the API does not answer: nothing else is asked then. */
   readonly minute: string | undefined
   /** Milliseconds since the epoch, by the server's clock. */
   readonly now: () => number

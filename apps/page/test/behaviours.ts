@@ -17,7 +17,8 @@ export async function behaviours(t: Test, browser: Browser, base: string): Promi
     // docs/faults.md, 75
     'says that the first values are being collected, and shows the list when it is there': firstSeconds,
     // docs/faults.md, 75
-    'a coin that was opened too early is shown as soon as its history is there': early,
+    'a coin’s days are shown as soon as they are there, stay while they can’t be read, and go with the coin':
+      daysInTime,
     'an alert is in the title and a notification, also while the page is hidden': alerts,
     'another tab has the same alerts, and knows what has been told': twoTabs,
     'a bank’s rate adds a column to the list, and changes nothing else': bankRate,
@@ -112,15 +113,30 @@ async function firstSeconds(t: Test, open: Open) {
   t.equal(await page.locator(ROWS).count(), 10)
 }
 
-async function early(t: Test, open: Open) {
+async function daysInTime(t: Test, open: Open) {
   const good = goodAnswers()
   const answers: Answers = { list: good.list, histories: {} }
   const { page } = await open(t, answers, { hash: '#/BTC', prepare: installClock })
+  let minutes = 0
+  const pass = async () => {
+    minutes += 1
+    answers.list = liveListOf(minuteAt(Date.now() + minutes * 60_000))
+    await page.clock.fastForward(76_000)
+  }
   await page.getByText('There is no history of BTC yet.').waitFor()
   answers.histories = good.histories
-  answers.list = liveListOf(minuteAt(Date.now() + 60_000))
-  await page.clock.runFor(76_000)
+  await pass()
   await page.waitForSelector(DAYS)
+  const history = '**/daily**'
+  await page.route(history, route => route.fulfill({ status: 500, body: '' }))
+  await pass()
+  await page.getByText(/^The API answers with an error. This is the history as of .* UTC. Retrying/).waitFor()
+  t.equal(await page.locator(DAYS).count(), 90)
+  await page.unroute(history)
+  answers.histories = {}
+  await pass()
+  await page.getByText('There is no history of BTC yet.').waitFor()
+  t.equal(await page.locator(DAYS).count(), 0)
 }
 
 /** In place of the browser's own, which nobody can see in a test. */
@@ -166,7 +182,7 @@ async function alerts(t: Test, open: Open) {
   const data = list.data.map(coin => (coin.symbol === 'BTC' ? { ...coin, premium_pct: 2.5 } : coin))
   answers.list = { ...list, data }
   const before = asked.length
-  await page.clock.runFor(76_000)
+  await page.clock.fastForward(76_000)
   t.ok(asked.length > before, 'the page goes on asking while it is hidden')
   await page.waitForFunction(() => document.title.startsWith('🔔 BTC +2.50%'))
   t.strictSame(await page.evaluate('window.notified'), [['BTC +2.50% (USDT, 2% or above)', 'BTC above']])
@@ -257,7 +273,11 @@ async function chosenDay(t: Test, open: Open) {
   const [today, before] = [BTC.data.at(-1), BTC.data.at(-2)]
   await page.waitForSelector('.canvas[data-style=candles]')
   t.equal(await date(), today?.date)
-  t.match(await legend.textContent(), /runningOpen .*Average .*┄ Period average/)
+  t.match(await legend.textContent(), /runningOpen .*Average /)
+  t.match(
+    await page.locator('figcaption').textContent(),
+    /^┄ Period average \+\d.\d\d% over every minute of the 20 days with data/,
+  )
   const box = (await canvas.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 }
   await page.touchscreen.tap(box.x + 0.1 * box.width, box.y + box.height / 2)
   await eventually('an early day', async () => ((await date()) ?? '') < `${BTC.data.at(-21)?.date}`)

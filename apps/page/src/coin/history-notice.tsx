@@ -13,10 +13,8 @@ export function HistoryNotice({ history, error, symbol, isListed }: HistoryNotic
   const isUnknown = error?.code === 'unknown_symbol'
   if (isUnknown && !isListed) return <Failure text={fill(t.unknownCoin, symbol)} />
   if (error && !isUnknown) {
-    const { asOf, data } = history ?? {}
-    const until = asOf ? f.time(utcMs(asOf), now()) : (data?.at(-1)?.date ?? '')
-    const text = `${causeOf(error, t)} ${history ? fill(t.historyOld, until) : t.historyDown}`
-    return <Failure text={`${text} ${t.retrying}`} />
+    const text = history ? fill(t.historyOld, f.time(utcMs(history.asOf), now())) : t.historyDown
+    return <Failure text={`${causeOf(error, t)} ${text} ${t.retrying}`} />
   }
   // The list may know a coin a moment before its history does.
   if (isUnknown || history?.count === 0) return <p class="empty">{fill(t.noHistory, symbol)}</p>

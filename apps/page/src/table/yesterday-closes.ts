@@ -11,45 +11,29 @@ const KEEP_MS = 60 * MINUTE_MS
 /** Answers that come one after the other are drawn together, and a long scroll asks a few times on its way. */
 const PAUSE_MS = 150
 
-export class YesterdayCloses {
-  readonly #daily: Client['daily']
-  readonly #known = new Map<string, { day: string; askedAt: number; close: number | undefined }>()
-
-  constructor({ daily }: Pick<Client, 'daily'>) {
-    this.#daily = daily
-  }
-
+export function createCloses({ daily }: Pick<Client, 'daily'>) {
+  const known = new Map<string, { day: string; askedAt: number; close: number | undefined }>()
   /** The close in percent of the day before `today`, a UTC date; undefined while it is not known. */
-  of(symbol: string, today: string): number | undefined {
-    const known = this.#known.get(symbol)
-    return known?.day === today ? known.close : undefined
+  const closeOf = (symbol: string, today: string) => {
+    const last = known.get(symbol)
+    return last?.day === today ? last.close : undefined
   }
-
   /**
-   * Asks for those of these coins that are missing or an hour old.
-   * @param onAnswer called for each close that was not known
+   * Asks for a coin's close that is missing or an hour old.
+   * @param onAnswer called when it has changed
    */
-  async ask(symbols: readonly string[], today: string, now: number, onAnswer: () => void): Promise<void> {
-    const due = symbols.filter(symbol => {
-      const known = this.#known.get(symbol)
-      return known?.day !== today || now - known.askedAt >= (known.close === undefined ? MINUTE_MS : KEEP_MS)
-    })
-    await Promise.all(
-      due.map(async symbol => {
-        const before = this.of(symbol, today)
-        await this.#load(symbol, today, now)
-        if (this.of(symbol, today) !== before) onAnswer()
-      }),
-    )
-  }
-
-  async #load(symbol: string, day: string, askedAt: number): Promise<void> {
-    const known = { day, askedAt, close: this.of(symbol, day) }
-    this.#known.set(symbol, known)
+  const ask = async (symbol: string, today: string, now: number, onAnswer: () => void) => {
+    const [last, before] = [known.get(symbol), closeOf(symbol, today)]
+    const keepMs = before === undefined ? MINUTE_MS : KEEP_MS
+    if (last?.day === today && now - last.askedAt < keepMs) return
+    const asked = { day: today, askedAt: now, close: before }
+    known.set(symbol, asked)
     // Without an answer the close stays as it was, until it is due again.
-    const history = await this.#daily(symbol, { days: 2 }).catch(() => undefined)
-    known.close = history?.data.find(({ date }) => date === dayBefore(day))?.close_pct ?? known.close
+    const history = await daily(symbol, { days: 2 }).catch(() => undefined)
+    asked.close = history?.data.find(({ date }) => date === dayBefore(today))?.close_pct ?? before
+    if (asked.close !== before) onAnswer()
   }
+  return { closeOf, ask }
 }
 
 /**
@@ -59,14 +43,14 @@ export class YesterdayCloses {
  */
 export function useChanges(list: LiveList, body: RefObject<HTMLElement | null>, isForAll: boolean): ChangeOf {
   const { client, minute, current } = useView()
-  const [closes] = useState(() => new YesterdayCloses(client))
+  const [closes] = useState(() => createCloses(client))
   const [, redraw] = useState({})
   const today = list.updated_at.slice(0, 10)
   const redrawSoon = useLater(() => redraw({}))
   const ask = () => {
     if (minute === undefined) return
     const symbols = isForAll ? list.data.map(({ symbol }) => symbol) : symbolsOnScreen(body.current)
-    void closes.ask(symbols, today, Date.now(), redrawSoon)
+    for (const symbol of symbols) void closes.ask(symbol, today, Date.now(), redrawSoon)
   }
   const askSoon = useLater(ask)
   // After each drawing, because it may have brought other coins on screen.
@@ -76,7 +60,7 @@ export function useChanges(list: LiveList, body: RefObject<HTMLElement | null>, 
     return () => removeEventListener('scroll', askSoon)
   })
   return coin =>
-    current.includes(coin) ? changeSince(closes.of(coin.symbol, today), coin.premium_pct) : undefined
+    current.includes(coin) ? changeSince(closes.closeOf(coin.symbol, today), coin.premium_pct) : undefined
 }
 
 /** Calls the newest of these functions a moment after the first of several calls. */

@@ -4,17 +4,13 @@ import { fill } from '../text/language.ts'
 import { Percent } from '../values.tsx'
 import { useView } from '../view.ts'
 import { Dot } from './day-dot.tsx'
-import { calendarOf, type Day } from './days.ts'
-import { type Drawing, openChart } from './draw-chart.ts'
+import { averageOf, calendarOf, type Day } from './days.ts'
+import { openChart } from './draw-chart.ts'
 
 const DARK = matchMedia('(prefers-color-scheme: dark)')
 
-export interface ChartProps extends Pick<Drawing, 'days' | 'average'> {
-  readonly symbol: string
-}
-
 /** The days as candles or a line; the numbers of the day that is pointed at, tapped or reached by key stand above. */
-export function Chart({ days, average, symbol }: ChartProps) {
+export function Chart({ days, symbol }: { days: readonly Day[]; symbol: string }) {
   const { t, f, language } = useView()
   const canvas = useRef<HTMLDivElement>(null)
   const chart = useRef<ReturnType<typeof openChart>>(undefined)
@@ -22,13 +18,14 @@ export function Chart({ days, average, symbol }: ChartProps) {
   // Unlike CSS, a canvas must be drawn again when the system's colours change.
   const isSystemDark = useObserved(DARK, 'change', () => DARK.matches)
   const dates = useMemo(() => calendarOf(days), [days])
+  const average = useMemo(() => averageOf(days), [days])
   useEffect(() => {
     if (!canvas.current) return
     const drawn = openChart(canvas.current, { language, f }, point)
     chart.current = drawn
     return () => drawn.close()
   }, [language, isSystemDark])
-  useEffect(() => chart.current?.draw({ days, dates, average }), [days, average, language, isSystemDark])
+  useEffect(() => chart.current?.draw({ days, dates, average }), [days, language, isSystemDark])
   const date = pointed !== undefined && dates.includes(pointed) ? pointed : (dates.at(-1) ?? '')
   const day = days.find(day => day.date === date)
   return (
@@ -36,9 +33,6 @@ export function Chart({ days, average, symbol }: ChartProps) {
       <p class="legend" aria-hidden="true">
         <time>{date}</time>
         {day ? <Values day={day} /> : t.noData}
-        <span class="average">
-          ┄ {t.averageOfAll} <Percent value={average} />
-        </span>
       </p>
       <input
         type="range"
@@ -55,7 +49,11 @@ export function Chart({ days, average, symbol }: ChartProps) {
       />
       <div ref={canvas} class="canvas" role="img" aria-label={fill(t.chart, symbol)} />
       <figcaption>
-        {t.usdtBasis} · <span class="closes">{t.closesOnly} · </span>
+        <span class="average">
+          ┄ {t.averageOfAll} <Percent value={average} />
+        </span>{' '}
+        {fill(t.averageHint, f.number(days.length, 0))} · {t.usdtBasis} ·{' '}
+        <span class="closes">{t.closesOnly} · </span>
         {t.charts}{' '}
         <a href="https://www.tradingview.com/" rel="noopener noreferrer">
           TradingView

@@ -7,7 +7,7 @@ import { Change, Percent, Stale } from '../values.tsx'
 import { useView } from '../view.ts'
 import { Chart } from './chart.tsx'
 import { DayTable } from './day-table.tsx'
-import { averageOf, changeSince, dayBefore, toDays } from './days.ts'
+import { changeSince, dayBefore, toDays } from './days.ts'
 import { FigureList } from './figure-list.tsx'
 import { useHistory } from './history.ts'
 import { HistoryNotice } from './history-notice.tsx'
@@ -29,10 +29,9 @@ export function CoinView({ symbol, range, row }: CoinProps) {
   const { history, error } = known
   const today = new Date(now()).toISOString().slice(0, 10)
   const days = useMemo(() => toDays(history?.data ?? [], today, range), [history, range, today])
-  const average = useMemo(() => averageOf(days), [days])
   const yesterday = days.find(({ date }) => date === dayBefore(today))
   const since = currentRow && changeSince(yesterday?.close_pct, currentRow.premium_pct)
-  const asOfText = history?.asOf ? fill(t.runningAsOf, f.time(utcMs(history.asOf), now())) : ''
+  const asOfText = history ? fill(t.runningAsOf, f.time(utcMs(history.asOf), now())) : ''
   const named = row ?? history
   const isUnknown = error?.code === 'unknown_symbol' && !row
   return (
@@ -59,13 +58,13 @@ export function CoinView({ symbol, range, row }: CoinProps) {
         )}
       </div>
       <HistoryNotice {...known} symbol={symbol} isListed={row !== undefined} />
-      {average !== undefined && (
+      {days.length > 0 && (
         <>
           <RangeSwitch symbol={symbol} range={range} />
-          <Chart days={days} symbol={symbol} average={average} />
+          <Chart days={days} symbol={symbol} />
         </>
       )}
-      <FigureList row={row} count={days.length} average={average} />
+      {row && <FigureList row={row} />}
       {days.length > 0 && <DayTable days={days} symbol={symbol} asOf={asOfText} />}
     </article>
   )

@@ -31,10 +31,10 @@ export function calendarOf(days: readonly DailyPremium[]): string[] {
   return Array.from({ length: count }, (_, index) => dayBefore(last.date, count - 1 - index))
 }
 
-/** Mean of all minutes of these days, percent; undefined without a day. */
-export function averageOf(days: readonly DailyPremium[]): number | undefined {
+/** Mean of all minutes of these days, percent. */
+export function averageOf(days: readonly DailyPremium[]): number {
   const samples = days.reduce((sum, day) => sum + day.samples, 0)
-  return samples ? days.reduce((sum, day) => sum + day.avg_pct * day.samples, 0) / samples : undefined
+  return days.reduce((sum, day) => sum + day.avg_pct * day.samples, 0) / samples
 }
 
 /** Points between a close and the newest premium; undefined without a close. */

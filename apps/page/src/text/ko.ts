@@ -60,7 +60,7 @@ export const ko: Texts = {
   points: '%p',
   usdtBasis: 'USDT 기준',
   averageOfAll: '기간 평균',
-  averageHint: '기록이 있는 {x}일, 모든 기록의 평균',
+  averageHint: '(기록이 있는 {x}일의 모든 기록)',
   chart: '{x} 일별 김프(USDT 기준) 차트. 같은 값이 아래 표에 있습니다',
   closesOnly: '하루 폭이 좁아 캔들 대신 종가를 선으로 표시',
   day: '차트의 날짜',

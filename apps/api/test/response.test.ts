@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { minuteStart } from '@kimchi/core'
 import t from 'tap'
 import { contentHash } from '../src/documents/body.ts'
-import { CompressedBody, QUALITY } from '../src/documents/compressed-body.ts'
+import { compressedBody, QUALITY } from '../src/documents/compressed-body.ts'
 import type { Document } from '../src/documents/document.ts'
 import { createQueue } from '../src/documents/queue.ts'
 import { compressFor, etagOf, maxAgeAt, respond } from '../src/http/response.ts'
@@ -12,7 +12,7 @@ const text = JSON.stringify({ data: Array.from({ length: 200 }, (_, n) => ({ n }
 const parts = { minute: MINUTE, tag: contentHash(text), body: [text.slice(0, 9), Buffer.from(text.slice(9))] }
 const compressible = (): Document => ({
   ...parts,
-  compressed: new CompressedBody(parts.body, createQueue(2), QUALITY.list),
+  compressed: compressedBody(parts.body, createQueue(2), QUALITY.list),
 })
 const document = compressible()
 await Promise.all([document.compressed?.make('br'), document.compressed?.make('gzip')])

@@ -23,41 +23,35 @@ const COMPRESSORS: Readonly<Record<Coding, (plain: Buffer, quality: number) => P
 }
 
 /** One body, compressed in each coding once, when that is first needed. */
-export class CompressedBody {
-  readonly #body: Body
-  readonly #queue: Queue
+export type CompressedBody = ReturnType<typeof compressedBody>
+
+/**
+ * @param queue says how many bodies are compressed at a time: each needs megabytes meanwhile
+ * @param quality Brotli's, from 0 to 11
+ */
+export function compressedBody(body: Body, queue: Queue, quality: number) {
   /** The compressed bytes, or the work on them. */
-  readonly #made = new Map<Coding, Buffer | Promise<Buffer>>()
-  readonly #quality: number
-  /** Codings that somebody has asked for. */
-  readonly asked = new Set<Coding>()
-
-  /**
-   * @param queue says how many bodies are compressed at a time: each needs megabytes meanwhile
-   * @param quality Brotli's, from 0 to 11
-   */
-  constructor(body: Body, queue: Queue, quality: number) {
-    this.#body = body
-    this.#queue = queue
-    this.#quality = quality
-  }
-
-  /** The compressed bytes; undefined before {@link make}. */
-  get(coding: Coding): Buffer | undefined {
-    this.asked.add(coding)
-    const made = this.#made.get(coding)
-    return made instanceof Promise ? undefined : made
-  }
-
-  async make(coding: Coding): Promise<void> {
-    const making = this.#made.get(coding) ?? this.#queue(() => compress(this.#body, coding, this.#quality))
-    this.#made.set(coding, making)
-    try {
-      this.#made.set(coding, await making)
-    } catch (thrown) {
-      this.#made.delete(coding)
-      throw thrown
-    }
+  const made = new Map<Coding, Buffer | Promise<Buffer>>()
+  const asked = new Set<Coding>()
+  return {
+    /** Codings that somebody has asked for. */
+    asked,
+    /** The compressed bytes; undefined before they are made. */
+    get: (coding: Coding) => {
+      asked.add(coding)
+      const bytes = made.get(coding)
+      return bytes instanceof Promise ? undefined : bytes
+    },
+    make: async (coding: Coding) => {
+      const making = made.get(coding) ?? queue(() => compress(body, coding, quality))
+      made.set(coding, making)
+      try {
+        made.set(coding, await making)
+      } catch (thrown) {
+        made.delete(coding)
+        throw thrown
+      }
+    },
   }
 }
 

@@ -1,7 +1,7 @@
 import type { EpochMinute, EpochMs, Milliseconds } from '@kimchi/core'
 import { KimchiError, messageOf, minuteStart } from '@kimchi/core'
 import { type Board, isRefusal } from '@kimchi/store'
-import { CompressedBody, QUALITY } from './compressed-body.ts'
+import { compressedBody, QUALITY } from './compressed-body.ts'
 import { type Document, NEXT_AFTER_MS } from './document.ts'
 import { Histories, type Sources } from './histories.ts'
 import { renderLiveList } from './live-list.ts'
@@ -40,11 +40,8 @@ export class Documents {
   /** When Redis is to be read without a message of a newer minute. */
   #readAt: EpochMs
   #reading: Promise<void> | undefined
-  /** By symbol, the list under none. */
-  readonly #loading = new Map<string, Promise<void>>()
   #isReadWanted = false
-  #problem: string | undefined
-  #isRefused = false
+  #problem: { readonly text: string; readonly isRefused: boolean } | undefined
 
   constructor(sources: Sources) {
     this.#sources = sources
@@ -66,20 +63,9 @@ export class Documents {
     return this.#histories.document(symbol, days)
   }
 
-  /**
-   * Waits, a second at most, until Redis and, with a symbol, the coin's days have been read. All who wait for the
-   * same share one wait.
-   */
-  load(symbol = ''): Promise<void> {
-    if (this.#problem !== undefined) return Promise.resolve()
-    const running = this.#loading.get(symbol)
-    if (running !== undefined) return running
-    const load = this.#loadPatiently(symbol).finally(() => this.#loading.delete(symbol))
-    this.#loading.set(symbol, load)
-    return load
-  }
-
-  async #loadPatiently(symbol: string): Promise<void> {
+  /** Waits, a second at most, until Redis and, with a symbol, the coin's days have been read. */
+  async load(symbol = ''): Promise<void> {
+    if (this.#problem !== undefined) return
     const read = async () => {
       if (this.#board === undefined) await (this.#reading ?? this.#read())
       if (symbol !== '') await this.#histories.load(symbol)
@@ -128,9 +114,9 @@ export class Documents {
       /** Entries skipped in the last read because they could not be understood. */
       corrupt: corrupt + this.#histories.corrupt,
       /** Why the last read failed; undefined when it did not. */
-      problem: this.#problem,
+      problem: this.#problem?.text,
       /** Whether Redis refused that read: a person must act. */
-      isRefused: this.#problem !== undefined && this.#isRefused,
+      isRefused: this.#problem?.isRefused ?? false,
     }
   }
 
@@ -162,8 +148,8 @@ export class Documents {
       // Before the first ingester there is nothing to read; that is no fault.
       const level = thrown instanceof KimchiError && thrown.code === 'KIMCHI_ERR_NOT_READY' ? 'info' : 'warn'
       if (this.#problem === undefined) this.#sources.log[level]({ err: thrown }, 'documents not refreshed')
-      this.#problem = `Redis could not be read: ${messageOf(thrown)}`
-      this.#isRefused = isRefusal(thrown)
+      const text = `Redis could not be read: ${messageOf(thrown)}`
+      this.#problem = { text, isRefused: isRefusal(thrown) }
     }
     const now = this.#sources.clock.now()
     const waitMs = now - this.#dueAt < SLOW_POLL_AFTER_MS ? POLL_MS : SLOW_POLL_MS
@@ -175,8 +161,7 @@ export class Documents {
     if (board.coins.length === 0 && this.#board !== undefined && this.#board.coins.length > 0) {
       // Somebody emptied Redis. Until it is filled again, the answers of a moment ago are better than none.
       this.#histories.invalidate()
-      this.#problem = 'Redis is empty, the last good documents are served'
-      this.#isRefused = false
+      this.#problem = { text: 'Redis is empty, the last good documents are served', isRefused: false }
       return
     }
     if (this.#problem !== undefined) this.#sources.log.info({}, 'documents are refreshed again')
@@ -184,7 +169,7 @@ export class Documents {
     const list = renderLiveList(board)
     if (list !== undefined && list.tag !== this.#live?.tag) {
       // Its own queue, so that it never waits for histories.
-      const compressed = new CompressedBody(list.body, createQueue(2), QUALITY.list)
+      const compressed = compressedBody(list.body, createQueue(2), QUALITY.list)
       // What nobody asked for of the list before is coded when somebody asks.
       await Promise.all([...(this.#live?.compressed?.asked ?? [])].map(coding => compressed.make(coding)))
       this.#live = { ...list, compressed }

@@ -1,6 +1,6 @@
 import type { EpochMinute } from '@kimchi/core'
 import { contentHash } from './body.ts'
-import { CompressedBody, QUALITY } from './compressed-body.ts'
+import { compressedBody, QUALITY } from './compressed-body.ts'
 import { type DayRows, renderDay } from './day-rows.ts'
 import type { Document } from './document.ts'
 import type { Queue } from './queue.ts'
@@ -33,7 +33,7 @@ export function createHistory(
     const body = [`${head},"count":${count},"data":[`, closed.subarray(starts[length - count]), end]
     const made = { minute, tag: `${hash}-${count}`, body }
     if (!SPANS.some(span => Math.min(span, length) === count)) return made
-    const kept = { ...made, compressed: new CompressedBody(body, compressions, QUALITY.history) }
+    const kept = { ...made, compressed: compressedBody(body, compressions, QUALITY.history) }
     common.set(count, kept)
     return kept
   }

@@ -1,3 +1,4 @@
+import { foldDays } from '@kimchi/core'
 import t from 'tap'
 import { type DayRows, dayRows, withDay } from '../src/documents/day-rows.ts'
 import { createHistory } from '../src/documents/history.ts'
@@ -14,11 +15,12 @@ const tagOf = (rows: DayRows, of = coin) => documentOf(rows, 1, of).tag
 
 const rows = dayRows([...daysBefore('2026-11-20', 3), dayOf('2026-11-20', 786)])
 
-t.test('a history has the contract’s fields in their order', async t => {
+t.test('a history has the contract’s fields in their order, in percent, the average rounded', async t => {
+  const premiums = [-15_000, 25_000, 1].map((premiumE4, index) => ({ minute: MINUTE + index, premiumE4 }))
   t.equal(
-    textOf(rows, 1),
-    '{"result":"ok","symbol":"BTC","name":"Bitcoin","count":1,"data":[{"date":"2026-11-20","open_pct":1.2345,' +
-      '"high_pct":1.2345,"low_pct":1.2345,"close_pct":1.2345,"avg_pct":1.2345,"samples":786}]}',
+    textOf(dayRows(foldDays(premiums)), 1),
+    '{"result":"ok","symbol":"BTC","name":"Bitcoin","count":1,"data":[{"date":"2026-11-20","open_pct":-1.5,' +
+      '"high_pct":2.5,"low_pct":-1.5,"close_pct":0.0001,"avg_pct":0.3334,"samples":3}]}',
   )
 })
 

@@ -58,7 +58,6 @@ t.test('the contract check notices breaches', async t => {
     },
     body: '{"result":"error","code":"no_such_route","message":"nope"}',
   }
-  t.strictSame(await breachesOf('GET', '/x', good), [])
   const { 'cache-control': _, ...headers } = good.headers
   t.strictSame(await breachesOf('GET', '/x', { ...good, headers }), ['no Cache-Control'])
   t.match(await breachesOf('GET', '/x', { ...good, body: good.body.replace('nope', 'nop') }), [

@@ -25,34 +25,13 @@ t.test('/ready names its reasons, and /metrics counts', async t => {
   t.match(metrics, /^kimchi_ready\{reason=""\} 1$/m)
 })
 
-// docs/faults.md, 74
-t.test('/metrics says how many coins have the last minute, and how old the oldest row is', async t => {
+// docs/faults.md, 12 and 74
+t.test('old rows are a reason and are counted, corrupt ones are skipped and counted', async t => {
   const redis = await startRedis(t)
   const writer = await openTestWriter(t, redis.url)
-  await writer.writeMinute(now() - 40)
-  await writer.write({ minute: now(), samples: [sampleOf('BTC', now())] })
-  const api = await startTestApi(t, redis.url)
-  const metrics = (await ask(`${api.ops}/metrics`)).body
-  t.match(metrics, /^kimchi_api_tracked_coins 3$/m)
-  t.match(metrics, /^kimchi_api_fresh_coins 1$/m)
-  const [, age] = /^kimchi_api_oldest_row_age_seconds ([\d.]+)$/m.exec(metrics) ?? []
-  t.ok(Number(age) >= 2_400 && Number(age) < 2_520, `${age} s`)
-})
-
-t.test('an old snapshot is a reason not to be ready', async t => {
-  const redis = await startRedis(t)
-  const writer = await openTestWriter(t, redis.url)
-  await writer.writeMinute(now() - 5)
-  const api = await startTestApi(t, redis.url)
-  t.equal((await ask(api.base)).status, 200)
-  t.match(await getJson(`${api.ops}/ready`), { reasons: [/the newest snapshot is 3\d\d s old/] })
-})
-
-// docs/faults.md, 12
-t.test('corrupt rows are skipped and counted, never a 500', async t => {
-  const redis = await startRedis(t)
-  const writer = await openTestWriter(t, redis.url)
-  await writer.writeMinute(now())
+  const minute = now() - 5
+  await writer.writeMinute(minute - 40)
+  await writer.write({ minute, samples: [sampleOf('BTC', minute)] })
   const raw = redis.client()
   await raw.hset('{kp}:live', 'ETH', '{"symbol":"ETH","premium_pct":NaN')
   await raw.hset('{kp}:daily:BTC', '2026-01-01', 'garbage', 'no-date', '{}')
@@ -63,7 +42,13 @@ t.test('corrupt rows are skipped and counted, never a 500', async t => {
     ['BTC', 'XRP'],
   )
   t.equal((await ask(`${api.base}/BTC/daily`)).status, 200)
-  t.match((await ask(`${api.ops}/metrics`)).body, /kimchi_api_corrupt_entries 3/)
+  t.match(await getJson(`${api.ops}/ready`), { reasons: [/the newest snapshot is 3\d\d s old/] })
+  const metrics = (await ask(`${api.ops}/metrics`)).body
+  t.match(metrics, /kimchi_api_corrupt_entries 3/)
+  t.match(metrics, /^kimchi_api_tracked_coins 3$/m)
+  t.match(metrics, /^kimchi_api_fresh_coins 1$/m)
+  const [, age] = /^kimchi_api_oldest_row_age_seconds ([\d.]+)$/m.exec(metrics) ?? []
+  t.ok(Number(age) >= 2_700 && Number(age) < 2_820, `${age} s`)
 })
 
 t.test('who is connected while the API closes is told so, and answered', async t => {

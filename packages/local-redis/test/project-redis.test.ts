@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chmod, readdir, writeFile } from 'node:fs/promises'
+import { readdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -8,32 +8,31 @@ import { projectRedis } from '../src/project-redis.ts'
 
 const { PATH } = process.env
 
-/** Has a test find the programs of these folders only. */
-function setPath(t: Test, path: string): void {
-  process.env.PATH = path
+/** Has a test find these shell scripts as programs and no others. Gives their folder, and one for packages in it. */
+async function onlyPrograms(t: Test, scripts: Readonly<Record<string, string>>) {
+  const bin = t.testdir({ cache: {} })
+  for (const [name, script] of Object.entries(scripts))
+    await writeFile(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+  process.env.PATH = bin
   t.teardown(() => {
     process.env.PATH = PATH
   })
+  return { bin, cacheDir: join(bin, 'cache') }
 }
 
+/** A script that is a program of this machine. */
+const real = (name: string) => `PATH=${PATH} exec ${name} "$@"`
+
 t.test('a server on PATH is used, with the client beside it', async t => {
-  const dir = t.testdir({
-    'valkey-server': '#!/bin/sh\necho "Valkey server v=8.0.1 sha=0 bits=64"\n',
-    'valkey-cli': '#!/bin/sh\n',
+  const { bin } = await onlyPrograms(t, {
+    'valkey-server': 'echo "Valkey server v=8.0.1 sha=0 bits=64"',
+    'valkey-cli': '',
   })
-  await chmod(join(dir, 'valkey-server'), 0o755)
-  await chmod(join(dir, 'valkey-cli'), 0o755)
-  setPath(t, dir)
-  t.strictSame(await projectRedis(), {
-    server: join(dir, 'valkey-server'),
-    cli: join(dir, 'valkey-cli'),
-  })
+  t.strictSame(await projectRedis(), { server: join(bin, 'valkey-server'), cli: join(bin, 'valkey-cli') })
 })
 
 t.test('a server without functions is not used, and the advice names a command for each system', async t => {
-  const dir = t.testdir({ 'redis-server': '#!/bin/sh\necho "Redis server v=6.2.7 sha=0 bits=64"\n' })
-  await chmod(join(dir, 'redis-server'), 0o755)
-  setPath(t, dir)
+  await onlyPrograms(t, { 'redis-server': 'echo "Redis server v=6.2.7 sha=0 bits=64"' })
   await t.rejects(projectRedis(), {
     code: 'KIMCHI_ERR_REDIS_BINARY',
     message: /apt-get[\s\S]*brew[\s\S]*dnf[\s\S]*docker/,
@@ -41,19 +40,14 @@ t.test('a server without functions is not used, and the advice names a command f
 })
 
 t.test('an abort ends the fetching of packages, and leaves nothing behind', async t => {
-  const bin = t.testdir({
-    'apt-get': `#!/bin/sh
+  const { cacheDir } = await onlyPrograms(t, {
+    'apt-get': `
       PATH=${PATH}
       [ "$2" = install ] && exec echo "Inst redis-server (8)"
       echo $$ >pid
-      exec sleep 60
-    `,
-    'dpkg-deb': '#!/bin/sh\n',
-    cache: {},
+      exec sleep 60`,
+    'dpkg-deb': '',
   })
-  for (const name of ['apt-get', 'dpkg-deb']) await chmod(join(bin, name), 0o755)
-  const cacheDir = join(bin, 'cache')
-  setPath(t, bin)
   const ending = new AbortController()
   const lines: string[] = []
   const finding = projectRedis(line => lines.push(line), ending.signal, cacheDir)
@@ -67,29 +61,23 @@ t.test('an abort ends the fetching of packages, and leaves nothing behind', asyn
 })
 
 t.test('without package lists, two callers at once fetch lists of their own, as any user', async t => {
-  const bin = t.testdir({
-    'apt-get': `#!/bin/sh
+  const { cacheDir } = await onlyPrograms(t, {
+    'apt-get': `
       PATH=${PATH}
       case "$*" in
         *Dir::State::lists=*/lists\\ update) [ -d lists/partial ] && exec touch lists/known ;;
         *Dir::State::lists=*/lists\\ install*) [ -f lists/known ] && exec echo "Inst redis-server (8)" ;;
         *Dir::State::lists=*/lists\\ download*) exec touch redis-server.deb ;;
       esac
-      exit 100
-    `,
-    'dpkg-deb': `#!/bin/sh
+      exit 100`,
+    'dpkg-deb': `
       PATH=${PATH}
       mkdir -p "$3/usr/bin"
       printf '#!/bin/sh\\necho "Redis server v=7.0.15"\\n' >"$3/usr/bin/redis-server"
-      chmod +x "$3/usr/bin/redis-server"
-    `,
-    dirname: `#!/bin/sh\nPATH=${PATH} exec dirname "$@"\n`,
-    cache: {},
+      chmod +x "$3/usr/bin/redis-server"`,
+    dirname: real('dirname'),
   })
-  for (const name of ['apt-get', 'dpkg-deb', 'dirname']) await chmod(join(bin, name), 0o755)
-  setPath(t, bin)
   const lines: string[] = []
-  const cacheDir = join(bin, 'cache')
   const [one, other] = await Promise.all([
     projectRedis(line => lines.push(line), undefined, cacheDir),
     projectRedis(undefined, undefined, cacheDir),
@@ -102,13 +90,10 @@ t.test('without package lists, two callers at once fetch lists of their own, as 
 })
 
 t.test('offline, it says what apt says, without its command line', async t => {
-  const bin = t.testdir({
-    'apt-get': '#!/bin/sh\necho "E: Unable to locate package redis-server" >&2\nexit 100\n',
-    cache: {},
+  const { cacheDir } = await onlyPrograms(t, {
+    'apt-get': 'echo "E: Unable to locate package redis-server" >&2; exit 100',
   })
-  await chmod(join(bin, 'apt-get'), 0o755)
-  setPath(t, bin)
-  const { message } = await projectRedis(() => {}, undefined, join(bin, 'cache')).catch(error => error)
+  const { message } = await projectRedis(() => {}, undefined, cacheDir).catch(error => error)
   t.match(message, /failed: E: Unable to locate package redis-server\nNo redis-server/)
   t.notMatch(message, /Dir::|REDIS_URL/)
 })
@@ -120,12 +105,8 @@ t.test(
   { skip: !onDebian && 'not Debian' },
   async t => {
     // Without redis-server on PATH, whatever this machine has installed.
-    const bare = t.testdir({ bin: {}, cache: {} })
-    const cacheDir = join(bare, 'cache')
-    for (const name of ['apt-get', 'dpkg-deb', 'dirname']) {
-      await writeFile(join(bare, 'bin', name), `#!/bin/sh\nPATH=${PATH} exec ${name} "$@"\n`, { mode: 0o755 })
-    }
-    setPath(t, join(bare, 'bin'))
+    const names = ['apt-get', 'dpkg-deb', 'dirname']
+    const { cacheDir } = await onlyPrograms(t, Object.fromEntries(names.map(name => [name, real(name)])))
     const lines: string[] = []
     const find = () => projectRedis(line => lines.push(line), undefined, cacheDir)
     const found = await find()

@@ -13,7 +13,7 @@ const DAYS = '.days tbody tr'
 export async function behaviours(t: Test, browser: Browser, base: string): Promise<void> {
   await testPages(t, browser, base, {
     'sorts, searches and keeps favourites, also after a visit to a coin': lastingList,
-    'speaks the browser’s language until somebody switches': languages,
+    'speaks the browser’s language until somebody switches, with Korean names and times in Seoul': languages,
     // docs/faults.md, 75
     'says that the first values are being collected, and shows the list when it is there': firstSeconds,
     // docs/faults.md, 75
@@ -75,15 +75,23 @@ async function lastingList(t: Test, open: Open) {
 }
 
 async function languages(t: Test, open: Open) {
-  const { page } = await open(t, goodAnswers(), { locale: 'ko-KR' })
+  const answers = goodAnswers()
+  const { page } = await open(t, answers, { locale: 'ko-KR' })
   const heading = () => page.locator('.coins thead .premium').textContent()
   const colours = () =>
     page.evaluate(() =>
       ['--up', '--down'].map(name => getComputedStyle(document.documentElement).getPropertyValue(name)),
     )
-  await page.waitForSelector('.coins tbody tr')
+  await page.waitForSelector(ROWS)
+  t.match(await page.title(), '김치')
   t.equal(await heading(), '김프(USDT 기준)↕', 'the basis stands at the number')
   t.match(await page.locator('footer').textContent(), /USDT 기준.*KST.*한국 시각 오전 9시\(UTC 0시\)/)
+  const seoul = new Date(Date.parse(`${answers.list.updated_at}Z`) + 9 * 3_600_000).toISOString()
+  const age = page.locator('.status .age')
+  t.match(await age.textContent(), new RegExp(`^갱신 ${seoul.slice(11, 16)} KST · \\d+(초|분) 전$`))
+  t.match(await age.locator('time').getAttribute('title'), `${answers.list.updated_at.slice(11, 16)} UTC`)
+  await page.getByRole('searchbox').fill('ㅂㅌ')
+  t.strictSame(await page.locator('.coin a').allTextContents(), ['BTC 비트코인'])
   const korean = await colours()
   await page.getByRole('button', { name: 'English' }).click()
   await page.waitForSelector('html[lang=en]')

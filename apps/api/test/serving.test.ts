@@ -35,6 +35,7 @@ t.test(
       }
       t.equal((await ask(`${api.ops}/live`)).status, 200)
       t.equal((await ask(`${api.ops}/ready`)).status, 503)
+      t.match(await ask(`${api.ops}/serving`), { status: 503, body: '{"serving":false}' })
     }
     await expectNotReady()
     t.match(await reasonsOf(api), /no snapshot.*Redis is away/)
@@ -45,6 +46,10 @@ t.test(
     await writer.writeMinute(now())
     await eventually('the first minute', async () => (await ask(api.base)).status === 200)
     t.equal((await ask(`${api.ops}/ready`)).status, 200)
+    const metrics = (await ask(`${api.ops}/metrics`)).body
+    t.match(metrics, /kimchi_api_request_duration_seconds_count\{route="live",status="200"\} [1-9]/)
+    t.match(metrics, /kimchi_build_info\{app="api",version="test",/)
+    t.match(metrics, /^kimchi_ready\{reason=""\} 1$/m)
   },
 )
 

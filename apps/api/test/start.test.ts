@@ -7,24 +7,6 @@ import { ask, eventually, getJson, openTestWriter, sampleOf, startTestApi } from
 
 const now = () => minuteOf(Date.now())
 
-t.test('/ready names its reasons, and /metrics counts', async t => {
-  const redis = await startRedis(t)
-  const api = await startTestApi(t, redis.url, { nothing: true })
-  const empty = await ask(`${api.ops}/ready`)
-  t.equal(empty.status, 503)
-  t.match(JSON.parse(empty.body), { ready: false, reasons: [/no snapshot/, /./] })
-  t.equal((await ask(`${api.ops}/live`)).status, 200)
-  t.match(await ask(`${api.ops}/serving`), { status: 503, body: '{"serving":false}' })
-  const writer = await openTestWriter(t, redis.url)
-  await writer.writeMinute(now())
-  await eventually('readiness', async () => (await ask(`${api.ops}/ready`)).status === 200)
-  await ask(api.base)
-  const metrics = (await ask(`${api.ops}/metrics`)).body
-  t.match(metrics, /kimchi_api_request_duration_seconds_count\{route="live",status="200"\} [1-9]/)
-  t.match(metrics, /kimchi_build_info\{app="api",version="test",/)
-  t.match(metrics, /^kimchi_ready\{reason=""\} 1$/m)
-})
-
 // docs/faults.md, 12 and 74
 t.test('old rows are a reason and are counted, corrupt ones are skipped and counted', async t => {
   const redis = await startRedis(t)

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import {
   cpSync,
   existsSync,
@@ -14,6 +13,8 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { withTeardown } from '@kimchi/testkit'
+import { type Outcome, runWithin } from './bounded-run.ts'
 import { MUTATIONS, type Mutation } from './mutation-list.ts'
 
 const { values } = parseArgs({
@@ -30,69 +31,73 @@ const [days, firstSeed] = [Number(values.days), Number(values.seed)]
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** What the copy has from the repository itself. */
 const SHARED = ['.cache', '.git']
-const TEST_WITHIN_MS = 300_000
+const RUN_WITHIN_MS = 300_000
 
-const copy = mkdtempSync(join(tmpdir(), 'mutations-'))
-process.on('exit', () => rmSync(copy, { recursive: true, force: true }))
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
-copyTree()
-
-const isRight = (command: string, args: readonly string[], cwd = copy): boolean =>
-  spawnSync(command, args, { cwd, stdio: 'ignore', timeout: TEST_WITHIN_MS, killSignal: 'SIGKILL' })
-    .status === 0
-const isBuilt = () => isRight(process.execPath, ['node_modules/typescript/bin/tsc', '-b'])
-const passes = ([workspace, ...files]: Mutation['tests']) => {
-  const paths = files.map(file => `test/${file}.test.ts`)
-  return isRight(
-    process.execPath,
-    [join(copy, 'packages/testkit/run-tests.mjs'), ...paths],
-    join(copy, workspace),
-  )
-}
-const isTrueDay = (seed: number) =>
-  isRight(process.execPath, ['e2e/dist/days.js', '--seed', String(seed), '--minutes', values.minutes])
 const seeds = Array.from({ length: days }, (_, index) => firstSeed + index)
+const ending = new AbortController()
+const copy = mkdtempSync(join(tmpdir(), 'mutations-'))
+// What a program leaves behind when it is ended goes with the copy.
+const env = { ...process.env, TMPDIR: join(copy, 'tmp') }
+await withTeardown(async t => {
+  let running = Promise.resolve()
+  t.teardown(() => rmSync(copy, { recursive: true, force: true }))
+  t.teardown(() => running.catch(() => {}))
+  t.teardown(() => ending.abort())
+  copyTree()
+  running = findAll()
+  await running
+})
 
-/** Tests that pass, and days that are true, without a mutation. */
-const green = new Map<string, boolean>()
-const isGreen = (tests: Mutation['tests']) => {
-  const name = tests.join(' ')
-  const is = green.get(name) ?? passes(tests)
-  green.set(name, is)
-  return is
-}
-
-const chosen = MUTATIONS.filter(({ breaks }) => breaks.includes(values.only))
-if (!isBuilt()) throw new Error('the copy cannot be built')
-// What cannot find anything is named before hours have passed.
-for (const mutation of chosen) mutated(mutation)
-for (const seed of seeds)
-  if (!isTrueDay(seed)) throw new Error(`the day of seed ${seed} fails without a mutation`)
-const found = { tests: 0, days: 0, neither: 0 }
-for (const mutation of chosen) {
-  const { breaks, file, tests } = mutation
-  if (!isGreen(tests)) throw new Error(`${tests.join(' ')} fail without a mutation`)
-  const path = join(copy, file)
-  const original = readFileSync(path, 'utf8')
-  writeFileSync(path, mutated(mutation))
-  const by: string[] = []
-  if (!isBuilt()) by.push('the compiler')
-  else {
-    if (!passes(tests)) by.push('tests')
-    const seed = seeds.find(seed => !isTrueDay(seed))
-    if (seed !== undefined) by.push(`the day of seed ${seed}`)
+/** Puts the mutations into the copy, one at a time, and says what finds each. */
+async function findAll(): Promise<void> {
+  const run = (args: readonly string[], cwd = copy) =>
+    runWithin(RUN_WITHIN_MS, ending.signal, args, { cwd, env })
+  const build = () => run(['node_modules/typescript/bin/tsc', '-b'])
+  const runDay = (seed: number) =>
+    run(['e2e/dist/days.js', '--seed', String(seed), '--minutes', values.minutes])
+  const runTests = ([workspace, ...files]: Mutation['tests']) => {
+    const paths = files.map(file => `test/${file}.test.ts`)
+    return run([join(copy, 'packages/testkit/run-tests.mjs'), ...paths], join(copy, workspace))
   }
-  writeFileSync(path, original)
-  if (!isBuilt()) throw new Error('the copy cannot be built again')
-  if (by.length === 0) found.neither += 1
-  if (by.includes('tests') || by.includes('the compiler')) found.tests += 1
-  if (by.some(each => each.startsWith('the day'))) found.days += 1
-  console.log(`${by.join(' and ') || 'NOTHING'} found: ${breaks}`)
+  const chosen = MUTATIONS.filter(({ breaks }) => breaks.includes(values.only))
+  // What cannot find anything is named before hours have passed.
+  for (const mutation of chosen) mutated(mutation)
+  await demand('the build', build())
+  for (const seed of seeds) await demand(`the day of seed ${seed}`, runDay(seed))
+  const sets = new Map(chosen.map(({ tests }) => [tests.join(' '), tests]))
+  for (const [names, tests] of sets) await demand(names, runTests(tests))
+  const counts = { tests: 0, days: 0, neither: 0, 'timed out': 0 }
+  for (const mutation of chosen) {
+    const { breaks, file, tests } = mutation
+    const path = join(copy, file)
+    const original = readFileSync(path, 'utf8')
+    writeFileSync(path, mutated(mutation))
+    const outcomes: Record<string, Outcome> = { 'the compiler': await build() }
+    if (outcomes['the compiler'] === 'passed') outcomes.tests = await runTests(tests)
+    for (const seed of outcomes.tests === undefined ? [] : seeds) {
+      const outcome = await runDay(seed)
+      outcomes[`the day of seed ${seed}`] = outcome
+      if (outcome === 'failed') break
+    }
+    writeFileSync(path, original)
+    await demand('the build', build())
+    const namesOf = (sought: Outcome) => Object.keys(outcomes).filter(name => outcomes[name] === sought)
+    const [by, late] = [namesOf('failed'), namesOf('timed out')]
+    if (by.length === 0) counts[late.length > 0 ? 'timed out' : 'neither'] += 1
+    if (by.includes('tests') || by.includes('the compiler')) counts.tests += 1
+    if (by.some(name => name.startsWith('the day'))) counts.days += 1
+    const said = late.length > 0 ? `, ${late.join(' and ')} TIMED OUT` : ''
+    console.log(`${by.join(' and ') || 'NOTHING'} found${said}: ${breaks}`)
+  }
+  console.log(`${chosen.length} mutations, by what found them: ${JSON.stringify(counts)}`)
+  if (counts.tests < chosen.length) process.exitCode = 1
 }
-console.log(
-  `${chosen.length} mutations; found by tests ${found.tests}, by days ${found.days}, by neither ${found.neither}`,
-)
-if (found.tests < chosen.length) process.exitCode = 1
+
+/** @throws where something does not pass without a mutation */
+async function demand(name: string, running: Promise<Outcome>): Promise<void> {
+  const outcome = await running
+  if (outcome !== 'passed') throw new Error(`${name} ${outcome} without a mutation`)
+}
 
 /** @throws where it does not apply, or changes nothing */
 function mutated({ breaks, file, search, replace }: Mutation): string {
@@ -106,18 +111,15 @@ function mutated({ breaks, file, search, replace }: Mutation): string {
 
 /** Installed packages are shared; the workspaces among them are the copy's own. */
 function copyTree(): void {
-  const filter = (source: string) =>
-    source === ROOT || ![...SHARED, '.turbo', '.tap'].includes(basename(source))
-  for (const name of readdirSync(ROOT)) {
-    if (name === 'node_modules' || SHARED.includes(name)) continue
-    cpSync(join(ROOT, name), join(copy, name), {
-      recursive: true,
-      preserveTimestamps: true,
-      verbatimSymlinks: true,
-      filter,
-    })
-  }
+  const own = [...SHARED, '.turbo', '.tap']
+  cpSync(ROOT, copy, {
+    recursive: true,
+    preserveTimestamps: true,
+    verbatimSymlinks: true,
+    filter: source => !own.includes(basename(source)) && source !== join(ROOT, 'node_modules'),
+  })
   for (const name of SHARED) if (existsSync(join(ROOT, name))) symlinkSync(join(ROOT, name), join(copy, name))
+  mkdirSync(env.TMPDIR)
   mkdirSync(join(copy, 'node_modules'))
   for (const name of readdirSync(join(ROOT, 'node_modules'))) {
     if (name !== '@kimchi') symlinkSync(join(ROOT, 'node_modules', name), join(copy, 'node_modules', name))

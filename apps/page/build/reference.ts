@@ -10,28 +10,12 @@ import { routesOf } from './openapi.ts'
  */
 export const SITE = 'https://premium.example'
 
-/** A page that is made from a document. */
-interface DocumentPage {
-  readonly file: string
-  readonly from: string
-  readonly language: string
-  /** The site's name. */
-  readonly site: string
-  /** Heading of the contents; without it the page has none. */
-  readonly contents?: string
-  /** Whether the contract follows below. */
-  readonly hasRoutes?: boolean
-}
-
-const [english, korean] = [
-  { language: 'en', site: 'Kimchi premium' },
-  { language: 'ko', site: '김치 프리미엄' },
-]
-const PAGES: readonly DocumentPage[] = [
-  { file: 'reference.html', from: 'docs/callers.md', ...english, contents: 'Contents', hasRoutes: true },
-  { file: 'reference.ko.html', from: 'docs/callers.ko.md', ...korean, contents: '목차' },
-  { file: 'changelog.html', from: 'CHANGELOG.md', ...english },
-]
+/** The pages made from documents: a guide has contents, the English one the contract below. */
+const PAGES = [
+  { file: 'reference.html', from: 'docs/callers.md', language: 'en', contents: 'Contents', hasRoutes: true },
+  { file: 'reference.ko.html', from: 'docs/callers.ko.md', language: 'ko', contents: '목차' },
+  { file: 'changelog.html', from: 'CHANGELOG.md', language: 'en' },
+] as const
 
 /** Where the documents' links lead on the site. */
 const LINKS: Readonly<Record<string, string>> = {
@@ -57,7 +41,7 @@ export function reference(root: string, site: string): Plugin {
       const emit = (fileName: string, source: string) => this.emitFile({ type: 'asset', fileName, source })
       const openapi = read('docs/openapi.json').replaceAll('http://127.0.0.1:3000', site)
       for (const page of PAGES) {
-        const routes = page.hasRoutes ? `\n## Reference\n\n${routesOf(openapi)}` : ''
+        const routes = 'hasRoutes' in page ? `\n## Reference\n\n${routesOf(openapi)}` : ''
         emit(page.file, render(`${read(page.from)}${routes}`.replaceAll(SITE, site), page))
       }
       emit('openapi.json', openapi)
@@ -67,7 +51,10 @@ export function reference(root: string, site: string): Plugin {
 }
 
 /** Markdown as a page without scripts, under a policy as strict as that of the page itself. */
-function render(markdown: string, { language, site, contents }: DocumentPage): string {
+function render(markdown: string, page: (typeof PAGES)[number]): string {
+  const { language } = page
+  const contents = 'contents' in page ? page.contents : ''
+  const site = language === 'ko' ? '김치 프리미엄' : 'Kimchi premium'
   const [, title] = /^# (.+)/.exec(markdown) ?? []
   const links: string[] = []
   const html = markdownTo(links).parse(markdown, { async: false })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { CompressedBody } from '../src/documents/compressed-body.ts'
-import { boardOf, daysBefore, MINUTE, openTestApp } from './board.ts'
+import { boardOf, daysBefore, MINUTE, openTestApp, rowOf } from './board.ts'
 import { ask, eventually } from './stack.ts'
 
 const LIVE = '/api/v1/kimchi-premium'
@@ -10,8 +10,9 @@ const CORS = {
   'access-control-expose-headers': 'ETag, Retry-After, Age, Date',
 }
 
-t.test('the live route answers the list', async t => {
-  const { app } = await openTestApp(t)
+t.test('the live route answers the list, in the board’s order, and the newest of its times', async t => {
+  const rows = [rowOf('BTC', MINUTE - 2), rowOf('ETH', MINUTE)]
+  const { app } = await openTestApp(t, boardOf(MINUTE, ['BTC', 'ETH', 'NEW'], { rows }))
   const { statusCode, headers, payload } = await app.inject(LIVE)
   t.equal(statusCode, 200)
   t.match(headers, { ...CORS, 'content-type': 'application/json; charset=utf-8', vary: 'Accept-Encoding' })
@@ -20,7 +21,7 @@ t.test('the live route answers the list', async t => {
   t.strictSame(JSON.parse(payload), {
     result: 'ok',
     updated_at: '2026-11-20T13:05:00',
-    count: 1,
+    count: 2,
     note: 'Premium is USDT-based (Upbit KRW-USDT last price). Times are UTC.',
     data: [
       {
@@ -30,8 +31,9 @@ t.test('the live route answers the list', async t => {
         upbit_krw: 143500000,
         binance_usdt: 101250.5,
         usdt_krw: 1400,
-        snapshot_at: '2026-11-20T13:05:00',
+        snapshot_at: '2026-11-20T13:03:00',
       },
+      JSON.parse(rows[1]?.json ?? ''),
     ],
   })
 })

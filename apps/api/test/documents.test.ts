@@ -2,25 +2,11 @@ import type { EpochMinute } from '@kimchi/core'
 import t from 'tap'
 import type { Coding } from '../src/documents/compressed-body.ts'
 import type { Document } from '../src/documents/document.ts'
-import { boardOf, dayOf, daysBefore, MINUTE, openTestApp, rowOf } from './board.ts'
+import { boardOf, dayOf, daysBefore, MINUTE, openTestApp } from './board.ts'
 import { eventually } from './stack.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: read as a caller of the API reads it
 const read = (document: Document | null | undefined): any => JSON.parse(document?.body.join('') ?? 'null')
-
-t.test('the live list has the rows of the board, in its order, and the newest of their times', async t => {
-  const rows = [rowOf('BTC', MINUTE - 2), rowOf('ETH', MINUTE), rowOf('XRP', MINUTE - 7)]
-  const { documents } = await openTestApp(t, boardOf(MINUTE, ['BTC', 'ETH', 'XRP', 'NEW'], { rows }))
-  const list = read(documents.live())
-  t.strictSame(Object.keys(list), ['result', 'updated_at', 'count', 'note', 'data'])
-  t.equal(list.count, 3)
-  t.equal(list.updated_at, '2026-11-20T13:05:00')
-  t.equal(list.note, 'Premium is USDT-based (Upbit KRW-USDT last price). Times are UTC.')
-  t.strictSame(
-    list.data,
-    rows.map(row => JSON.parse(row.json)),
-  )
-})
 
 t.test('simulated prices say so', async t => {
   const { documents } = await openTestApp(t, boardOf(MINUTE, ['BTC'], { prices: 'simulated' }))

@@ -7,7 +7,9 @@ import { fileURLToPath } from 'node:url'
 import { systemClock } from '@kimchi/runtime'
 import t, { type Test } from 'tap'
 import { startApp } from '../src/app.ts'
+import { readConfig } from '../src/config.ts'
 import { startOnPort } from '../src/ports.ts'
+import { startLocal } from '../src/start.ts'
 import { Supervisor } from '../src/supervisor.ts'
 
 const CHILD = fileURLToPath(new URL('fixtures/child.mjs', import.meta.url))
@@ -119,4 +121,13 @@ t.test("an app's logs are bounded", async t => {
   while (!full()) await delay(20)
   await supervisor.close()
   t.ok(size() <= 21_000_000, `${size()} bytes are kept of 30,000,000`)
+})
+
+t.test('a data folder that can’t be used is named with its variable, and what would do', async t => {
+  const file = join(t.testdir({ file: '' }), 'file')
+  const context = { say: () => {}, clock: systemClock, signal: new AbortController().signal }
+  await t.rejects(startLocal(readConfig('demo', { DATA_DIR: file }), context), {
+    code: 'KIMCHI_ERR_CONFIG',
+    message: new RegExp(`^DATA_DIR must be a folder of a local disk, .* got: ${file} \\(ENOTDIR`),
+  })
 })

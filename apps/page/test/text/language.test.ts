@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { en } from '../../src/text/en.ts'
 import { ko } from '../../src/text/ko.ts'
@@ -21,4 +22,16 @@ t.test('each text is there in both languages, and says as much', async t => {
     t.ok(korean.every(gap => english.includes(gap)) && korean.length >= Math.min(english.length, 1), key)
   }
   t.equal(fill('{x} ago', '5 min'), '5 min ago')
+})
+
+t.test('every coin that is tracked by default has a Korean name', async t => {
+  const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8')
+  const names = JSON.parse(read('../../src/text/korean-names.json'))
+  const [, coins = ''] =
+    /\| COINS \| ingester \| `([^`]+)`/.exec(read('../../../../docs/configuration.md')) ?? []
+  t.strictSame(
+    coins.split(',').filter(symbol => !names[symbol]),
+    [],
+    coins,
+  )
 })

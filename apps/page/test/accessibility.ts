@@ -79,7 +79,7 @@ export async function accessibility(t: Test, browser: Browser, base: string): Pr
 
 async function check(t: Test, page: Page, base: string, view: View, rules: Rules) {
   const { name, hash = '', path = '', shows, answers = GOOD, act } = view
-  await show(page, `${base}${path}${hash}`, answers)
+  await show(page, `${base}${path}`, answers, hash)
   await page.waitForSelector(shows)
   await act?.(page)
   for (const { width, schemes } of SCREENS) {

@@ -3,7 +3,7 @@ import { eventually } from '@kimchi/testkit'
 import type { Browser, Page } from '@kimchi/testkit/chromium'
 import type { Test } from 'tap'
 import { type Answers, goodAnswers, liveListOf, minuteAt } from './answers.ts'
-import { addressWith, type Open, testPages } from './views.ts'
+import { type Open, testPages } from './views.ts'
 import { installClock, look } from './visit.ts'
 
 const ROWS = '.coins tbody tr'
@@ -245,8 +245,8 @@ async function bankRate(t: Test, open: Open) {
 }
 
 async function twoTabs(t: Test, open: Open) {
-  const answers = goodAnswers()
-  const { page } = await open(t, answers, { prepare: page => page.context().addInitScript(NOTIFICATIONS) })
+  const prepare = (page: Page) => page.context().addInitScript(NOTIFICATIONS)
+  const { page } = await open(t, goodAnswers(), { prepare })
   const set = async (bound: string) => {
     await page.locator('.alert > button').click()
     await page.getByLabel('or above').fill(bound)
@@ -256,7 +256,7 @@ async function twoTabs(t: Test, open: Open) {
   await set('0.1')
   await page.waitForSelector('.firing')
   const opened = page.waitForEvent('popup')
-  await page.evaluate(url => void window.open(url), addressWith(page.url(), answers))
+  await page.evaluate('void window.open(location.href)')
   const other = await opened
   t.teardown(() => other.close())
   await other.waitForSelector('.firing')

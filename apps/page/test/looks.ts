@@ -23,7 +23,7 @@ export async function looks(t: Test, browser: Browser, base: string): Promise<vo
   const page = await openForgetful(browser, 'en-US')
   const showHere: Show = async ({ hash = '', width = 1200, answers = good } = {}) => {
     await page.setViewportSize({ width, height: 800 })
-    await show(page, `${base}${hash}`, answers)
+    await show(page, base, answers, hash)
     return page
   }
   for (const [title, run] of Object.entries(LOOKS)) await t.test(title, t => run(t, showHere, good))

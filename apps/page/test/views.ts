@@ -9,18 +9,16 @@ import { SLOWEST_MS, type Visit, type VisitOptions, visit } from './visit.ts'
 /** How many of its pages a test has one browser draw at a time. */
 export const PAGES_AT_A_TIME = 3
 
-/** By the number that a page sends with each request, or has in its address. */
+/** By the number that a page has in its address. */
 const answersOf: Answers[] = []
 
-/** The page's address with answers in place of a service's, for a browser that sends no header of a test. */
+/**
+ * The page's address with answers in place of a service's: whatever it asks for names that address as its referrer.
+ * Unlike a route this lets the browser cache the page's files.
+ */
 export function addressWith(base: string, answers: Answers): string {
-  return `${base}?${answersOf.push(answers) - 1}`
-}
-
-/** Answers a page's requests in place of a service. Unlike a route it lets the browser cache the page's files. */
-async function answerWith(page: Page, answers: Answers): Promise<void> {
-  const number = answersOf.push(answers) - 1
-  await page.setExtraHTTPHeaders({ 'x-answers': `${number}` })
+  const known = answersOf.indexOf(answers)
+  return `${base}?${known < 0 ? answersOf.push(answers) - 1 : known}`
 }
 
 /** Opens the page for a test, with answers in place of a service. */
@@ -33,29 +31,18 @@ export async function testPages(
   base: string,
   tests: Readonly<Record<string, (t: Test, open: Open) => Promise<void>>>,
 ): Promise<void> {
-  const open = openerOf(browser, base)
+  const open: Open = (t, answers, options) => visit(t, browser, addressWith(base, answers), options)
   t.jobs = PAGES_AT_A_TIME
   await Promise.all(
     Object.entries(tests).map(([title, run]) => t.test(title, { buffered: true }, t => run(t, open))),
   )
 }
 
-function openerOf(browser: Browser, base: string): Open {
-  return (t, answers, { prepare, ...options } = {}) =>
-    visit(t, browser, base, {
-      ...options,
-      prepare: async page => {
-        await answerWith(page, answers)
-        await prepare?.(page)
-      },
-    })
-}
-
 const service: Plugin = {
   name: 'service',
   configurePreviewServer: ({ middlewares }) => {
     middlewares.use('/api/', ({ headers, originalUrl = '' }, response) => {
-      const answers = answersOf[Number(headers['x-answers'] ?? headers.referer?.split('?')[1])]
+      const answers = answersOf[Number(headers.referer?.split('?')[1])]
       if (!answers) throw new Error(`${originalUrl} is asked for by a page without answers`)
       const url = new URL(originalUrl, 'http://127.0.0.1')
       const { status, headers: own, json } = respond(answers, url, Date.now())
@@ -88,17 +75,9 @@ export async function openForgetful(browser: Browser, locale: string): Promise<P
   return page
 }
 
-const shown = new WeakMap<Page, Answers>()
-
 /**
- * Shows what is at an address when the service answers so. Another view of the same answers is opened as a reader
- * does, which takes a fraction of loading the page.
+ * Shows what is at an address when the service answers so. Another view of the same answers differs after # alone: it
+ * is opened as a reader does, which takes a fraction of loading the page.
  */
-export async function show(page: Page, address: string, answers: Answers): Promise<void> {
-  const url = new URL(address)
-  if (shown.get(page) !== answers) await answerWith(page, answers)
-  shown.set(page, answers)
-  // Of two addresses that differ after # alone, the second is not loaded.
-  url.search = `${answersOf.indexOf(answers)}`
-  await page.goto(url.href)
-}
+export const show = (page: Page, base: string, answers: Answers, hash: string) =>
+  page.goto(`${addressWith(base, answers)}${hash}`)

@@ -1,7 +1,6 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { minuteOf } from '@kimchi/core'
-import { startRedis, type Teardown } from '@kimchi/testkit'
+import { listen, startRedis, type Teardown } from '@kimchi/testkit'
 import { findChromium, openChromium, type Page } from '@kimchi/testkit/chromium'
 import t from 'tap'
 import { openTestWriter, startTestApi } from './stack.ts'
@@ -94,10 +93,9 @@ async function openForeignPage(t: Teardown): Promise<Page> {
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/html' }).end('<title>caller</title>')
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
+  const port = await listen(t, server)
   const browser = await openChromium(chromium ?? '', t)
   const page = await browser.newPage()
-  await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+  await page.goto(`http://127.0.0.1:${port}/`)
   return page
 }

@@ -1,8 +1,7 @@
-import type { AddressInfo } from 'node:net'
 import { createServer, connect as dial, type Socket } from 'node:net'
 import { type Clock, minuteOf } from '@kimchi/core'
 import { systemClock } from '@kimchi/runtime'
-import { eventually, startRedis, type Teardown } from '@kimchi/testkit'
+import { eventually, listen, startRedis, type Teardown } from '@kimchi/testkit'
 import t from 'tap'
 import { ask, openTestWriter, startTestApi } from './stack.ts'
 
@@ -69,16 +68,14 @@ async function openProxy(t: Teardown, target: number) {
     client.pipe(upstream).pipe(client)
     for (const socket of [client, upstream]) socket.on('error', () => {})
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => {
     for (const { client, upstream } of links) {
       client.destroy()
       upstream.destroy()
     }
-    server.close()
   })
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listen(t, server),
     /** How often the live list was read. */
     reads: () => reads,
     isSubscribed: () => links.some(({ subscribes }) => subscribes),

@@ -1,12 +1,15 @@
 import { fork } from 'node:child_process'
 import { KimchiError, type Milliseconds, noNetworkIn } from '@kimchi/core'
-import { type Logged, logChild } from './child-log.ts'
+import { logChild } from './child-log.ts'
 import type { Exit, LocalContext, Running } from './supervisor.ts'
 
 /** An app ends itself within 4 s of SIGTERM; after this it is killed. */
 const KILL_AFTER_MS: Milliseconds = 4_300
 
-export interface App extends Logged {
+export interface App {
+  readonly name: string
+  /** Holds its log, `<name>.log`. */
+  readonly logDir: string
   readonly script: string
   readonly env: Readonly<Record<string, string | undefined>>
 }
@@ -18,7 +21,7 @@ export interface App extends Logged {
  * @throws KimchiError `KIMCHI_ERR_CONFIG` when it ends before; `cause.code` is `EADDRINUSE` if a port was taken
  */
 export async function startApp(app: App, say: LocalContext['say'], signal: AbortSignal): Promise<Running> {
-  const { name, script, env } = app
+  const { name, logDir, script, env } = app
   const child = fork(script, { execArgv: ['--enable-source-maps'], env, detached: true, silent: true })
   let isFinal = false
   let isPortTaken = false
@@ -31,7 +34,7 @@ export async function startApp(app: App, say: LocalContext['say'], signal: Abort
     clearTimeout(killing)
     await logged
   }
-  const logged = logChild(child, app, text => {
+  const logged = logChild(child, { file: `${name}.log`, folder: logDir }, text => {
     isPortTaken ||= text.includes('EADDRINUSE')
     if (!isEnding && !isPortTaken) say(noNetworkIn(text) ?? `${name}: ${text}`)
   })

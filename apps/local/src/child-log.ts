@@ -7,31 +7,25 @@ import { createStream } from 'rotating-file-stream'
 const LOG_FILES = 4
 const LOG_FILE_SIZE = '5M'
 
-/** Whose log it is. */
-export interface Logged {
-  readonly name: string
-  /** Holds its log, `<name>.log`. */
-  readonly logDir: string
-}
-
 /**
  * Writes everything that a child prints to its log, rotated. Resolves when all of it is written, or can't be.
+ * @param file name of the log in its folder
  * @param onComplaint gets what a person should see: warnings, errors and plain text on standard error, repeats left
  *   out
  */
 export function logChild(
   child: ChildProcess,
-  { name, logDir }: Logged,
+  { file, folder }: { readonly file: string; readonly folder: string },
   onComplaint: (text: string) => void,
 ): Promise<void> {
-  const file = createStream(`${name}.log`, { path: logDir, size: LOG_FILE_SIZE, maxFiles: LOG_FILES - 1 })
+  const log = createStream(file, { path: folder, size: LOG_FILE_SIZE, maxFiles: LOG_FILES - 1 })
   // A full disk must not end the child.
-  file.on('error', error => onComplaint(`log not written: ${error.message}`))
+  log.on('error', error => onComplaint(`log not written: ${error.message}`))
   let last = ''
   for (const stream of [child.stdout, child.stderr]) {
     if (!stream) continue
     createInterface({ input: stream }).on('line', line => {
-      file.write(`${line}\n`)
+      log.write(`${line}\n`)
       const record = parse(line)
       const text = record ? complaintOf(record) : stream === child.stderr ? line : undefined
       if (!text || text === last) return
@@ -39,8 +33,8 @@ export function logChild(
       onComplaint(text)
     })
   }
-  child.once('close', () => file.end())
-  return finished(file).catch(() => {})
+  child.once('close', () => log.end())
+  return finished(log).catch(() => {})
 }
 
 function parse(line: string): Readonly<Record<string, unknown>> | undefined {

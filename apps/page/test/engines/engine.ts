@@ -4,29 +4,14 @@ import { createFolder, followProgram, type Teardown } from '@kimchi/testkit'
 
 /** A browser that is driven by WebDriver: what a test needs of it. */
 export interface Engine {
-  open(url: string): Promise<void>
+  open(url: string): Promise<unknown>
   /** The value of a script's `return`, as JSON. */
   run<T>(script: string): Promise<T>
-  /** Gives the page's window this width, with its borders. */
-  resize(width: number): Promise<void>
+  /** Gives the page's window this width, with its borders, and {@link HEIGHT}. */
+  resize(width: number): Promise<unknown>
 }
 
-/** The commands of classic WebDriver that an engine is driven with, whichever way they are sent. */
-interface Commands {
-  navigate(url: string): Promise<unknown>
-  execute(script: string): Promise<unknown>
-  setRect(width: number, height: number): Promise<unknown>
-}
-
-const HEIGHT = 900
-
-export function engineOf({ navigate, execute, setRect }: Commands): Engine {
-  return {
-    open: async url => void (await navigate(url)),
-    run: async <T>(script: string) => (await execute(script)) as T,
-    resize: async width => void (await setRect(width, HEIGHT)),
-  }
-}
+export const HEIGHT = 900
 
 /** The first of these files that is here. */
 export const findFile = (...paths: readonly string[]) => paths.find(path => existsSync(path))

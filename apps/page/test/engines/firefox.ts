@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { createFolder, type Teardown } from '@kimchi/testkit'
-import { type Engine, engineOf, findFile, startOwn } from './engine.ts'
+import { type Engine, findFile, HEIGHT, startOwn } from './engine.ts'
 
 const FIREFOX = findFile('/usr/bin/firefox-esr', '/usr/bin/firefox')
 
@@ -18,14 +18,14 @@ export async function openFirefox(t: Teardown): Promise<Engine> {
   const listening = await firefox.line(line => /Listening on port \d+/.test(line))
   const send = await openMarionette(t, Number(/\d+$/.exec(listening)?.[0]))
   await send('NewSession', {})
-  return engineOf({
-    navigate: url => send('Navigate', { url }),
-    execute: async script => {
-      const { value } = (await send('ExecuteScript', { script, args: [] })) as { value: unknown }
+  return {
+    open: url => send('Navigate', { url }),
+    run: async <T>(script: string) => {
+      const { value } = (await send('ExecuteScript', { script, args: [] })) as { value: T }
       return value
     },
-    setRect: (width, height) => send('SetWindowRect', { width, height }),
-  })
+    resize: width => send('SetWindowRect', { width, height: HEIGHT }),
+  }
 }
 
 /** Messages are `length:[0, id, command, parameters]` and `length:[1, id, error, result]`. */

@@ -1,6 +1,6 @@
 import { freePort } from '@kimchi/local-redis'
 import { eventually, type Teardown } from '@kimchi/testkit'
-import { type Engine, engineOf, findFile, startOwn } from './engine.ts'
+import { type Engine, findFile, HEIGHT, startOwn } from './engine.ts'
 
 const DRIVER = findFile('/usr/bin/WebKitWebDriver')
 const DISPLAY = findFile('/usr/bin/Xvfb')
@@ -20,24 +20,24 @@ export async function openWebKit(t: Teardown): Promise<Engine> {
     WEBKIT_DISABLE_COMPOSITING_MODE: '1',
     WEBKIT_DISABLE_DMABUF_RENDERER: '1',
   })
-  const ask = async (method: string, path: string, body?: object): Promise<unknown> => {
+  const ask = async <T>(method: string, path: string, body?: object) => {
     const answer = await fetch(`http://127.0.0.1:${port}/session${path}`, {
       method,
       ...(body && { body: JSON.stringify(body) }),
     })
-    const { value } = (await answer.json()) as { value: unknown }
+    const { value } = (await answer.json()) as { value: T }
     if (!answer.ok) throw new Error(`${path}: ${JSON.stringify(value)}`)
     return value
   }
   const options = { binary: BROWSER, args: ['--automation'] }
   const capabilities = { alwaysMatch: { 'webkitgtk:browserOptions': options } }
   await eventually('the driver listens', () => fetch(`http://127.0.0.1:${port}/status`).catch(() => false))
-  const { sessionId } = (await ask('POST', '', { capabilities })) as { sessionId: string }
+  const { sessionId } = await ask<{ sessionId: string }>('POST', '', { capabilities })
   // Without it the browser would go on.
   t.teardown(() => ask('DELETE', `/${sessionId}`))
-  return engineOf({
-    navigate: url => ask('POST', `/${sessionId}/url`, { url }),
-    execute: script => ask('POST', `/${sessionId}/execute/sync`, { script, args: [] }),
-    setRect: (width, height) => ask('POST', `/${sessionId}/window/rect`, { width, height }),
-  })
+  return {
+    open: url => ask('POST', `/${sessionId}/url`, { url }),
+    run: script => ask('POST', `/${sessionId}/execute/sync`, { script, args: [] }),
+    resize: width => ask('POST', `/${sessionId}/window/rect`, { width, height: HEIGHT }),
+  }
 }

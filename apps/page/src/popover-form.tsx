@@ -11,9 +11,8 @@ export interface PopoverFormProps {
   readonly onSubmit: (entered: FormData) => string | undefined
 }
 
-/** A button, and a form that it opens below itself; the form closes when what was entered is taken. */
+/** A button, and a form that it opens above all else; the form closes when what was entered is taken. */
 export function PopoverForm({ kind, label, name, children, onSubmit }: PopoverFormProps) {
-  const opener = useRef<HTMLButtonElement>(null)
   const form = useRef<HTMLFormElement>(null)
   const [refusal, refuse] = useState<string>()
   const id = useId()
@@ -23,23 +22,12 @@ export function PopoverForm({ kind, label, name, children, onSubmit }: PopoverFo
     refuse(reason)
     if (reason === undefined) form.current?.hidePopover()
   }
-  // What lies above all else has no place of its own below the button.
-  const place = () => {
-    if (!opener.current || !form.current) return
-    const { bottom, right } = opener.current.getBoundingClientRect()
-    const { clientWidth } = document.documentElement
-    const furthest = clientWidth - form.current.offsetWidth - 8
-    Object.assign(form.current.style, {
-      top: `${bottom + scrollY + 6}px`,
-      right: `${Math.max(0, Math.min(clientWidth - right, furthest))}px`,
-    })
-  }
   return (
     <div class={`popover ${kind}`}>
-      <button ref={opener} type="button" title={name} popoverTarget={id}>
+      <button type="button" title={name} popoverTarget={id}>
         {label}
       </button>
-      <form ref={form} id={id} popover="auto" onToggle={place} onSubmit={submit} aria-label={name}>
+      <form ref={form} id={id} popover="auto" onSubmit={submit} aria-label={name}>
         <p>{name}</p>
         {children}
         {refusal && <p role="alert">{refusal}</p>}

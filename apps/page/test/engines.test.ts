@@ -9,7 +9,7 @@ import { addressWith, servePage } from './views.ts'
 /** What engines may do differently; the rest is tested in Chromium alone. */
 const TESTS: Readonly<Record<string, (t: Test, engine: Engine, base: string) => Promise<void>>> = {
   'writes numbers, times and ages as the others do, and no row is higher than the next': list,
-  'the alert opens below its button, closes when it is set, and stands in the title': alert,
+  'the alert opens on the screen, closes when it is set, and stands in the title': alert,
   'draws a coin’s days, from edge to edge of a phone': coin,
 }
 
@@ -63,15 +63,11 @@ async function alert(t: Test, engine: Engine, base: string) {
   const isOpen = () =>
     engine.run<boolean>('return document.querySelector(".alert form").matches(":popover-open")')
   t.ok(await isOpen())
-  const [below, right] = await eventually('its place', async () => {
-    const place = await engine.run<[number, number]>(`
-      const button = document.querySelector('.alert > button').getBoundingClientRect()
-      const form = document.querySelector('.alert form').getBoundingClientRect()
-      return [form.top - button.bottom, form.right - button.right]
-    `)
-    return place[0] > 0 && place
-  })
-  t.ok(Math.abs(below - 6) < 1 && Math.abs(right) < 1, `${below} px below, ${right} px right of its button`)
+  const margins = await engine.run<number[]>(`
+    const { left, top, right, bottom } = document.querySelector('.alert form').getBoundingClientRect()
+    return [left, top, innerWidth - right, innerHeight - bottom]
+  `)
+  t.ok(Math.min(...margins) > 50, `${margins} px from the edges`)
   await engine.run(`
     const form = document.querySelector('.alert form')
     form.elements.above.value = '0.5'

@@ -8,7 +8,6 @@ import type { ChangeOf } from './rows.ts'
 const MINUTE_MS = 60_000
 /** Candles may still complete yesterday, so a close is asked for again; mostly the answer is 304. */
 const KEEP_MS = 60 * MINUTE_MS
-/** Answers that come one after the other are drawn together, and a long scroll asks a few times on its way. */
 const PAUSE_MS = 150
 
 export function createCloses({ daily }: Pick<Client, 'daily'>) {
@@ -38,49 +37,41 @@ export function createCloses({ daily }: Pick<Client, 'daily'>) {
 
 /**
  * The points between a coin's premium and yesterday's close, for the coins that are or were on screen.
- * @param body the rows on screen
- * @param isForAll whether those of all coins are needed, to sort by them
+ * @param body the rows
+ * @param isForAll whether those of all rows are needed, to sort by them
  */
-export function useChanges(list: LiveList, body: RefObject<HTMLElement | null>, isForAll: boolean): ChangeOf {
+export function useChanges(
+  list: LiveList,
+  body: RefObject<HTMLTableSectionElement | null>,
+  isForAll: boolean,
+): ChangeOf {
   const { client, minute, current } = useView()
   const [closes] = useState(() => createCloses(client))
-  const [, redraw] = useState({})
   const today = list.updated_at.slice(0, 10)
-  const redrawSoon = useLater(() => redraw({}))
-  const ask = () => {
-    if (minute === undefined) return
-    const symbols = isForAll ? list.data.map(({ symbol }) => symbol) : symbolsOnScreen(body.current)
-    for (const symbol of symbols) void closes.ask(symbol, today, Date.now(), redrawSoon)
-  }
-  const askSoon = useLater(ask)
-  // After each drawing, because it may have brought other coins on screen.
+  const redrawSoon = useRedrawSoon()
+  // After each drawing, because it may have brought other coins.
   useEffect(() => {
-    ask()
-    addEventListener('scroll', askSoon)
-    return () => removeEventListener('scroll', askSoon)
+    if (minute === undefined) return
+    const ask = ({ dataset }: HTMLElement) =>
+      void closes.ask(dataset.symbol ?? '', today, Date.now(), redrawSoon)
+    const onScreen = new IntersectionObserver(rows => {
+      for (const { isIntersecting, target } of rows) if (isIntersecting) ask(target as HTMLElement)
+    })
+    for (const row of body.current?.rows ?? []) isForAll ? ask(row) : onScreen.observe(row)
+    return () => onScreen.disconnect()
   })
   return coin =>
     current.includes(coin) ? changeSince(closes.closeOf(coin.symbol, today), coin.premium_pct) : undefined
 }
 
-/** Calls the newest of these functions a moment after the first of several calls. */
-function useLater(run: () => void): () => void {
-  const newest = useRef(run)
-  newest.current = run
+/** Draws once for several answers that come one after the other. */
+function useRedrawSoon(): () => void {
+  const [, redraw] = useState({})
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   return () => {
     timer.current ??= setTimeout(() => {
       timer.current = undefined
-      newest.current()
+      redraw({})
     }, PAUSE_MS)
   }
-}
-
-function symbolsOnScreen(body: HTMLElement | null): string[] {
-  return [...(body?.querySelectorAll<HTMLElement>('[data-symbol]') ?? [])]
-    .filter(row => {
-      const { top, bottom } = row.getBoundingClientRect()
-      return bottom > 0 && top < innerHeight
-    })
-    .flatMap(row => row.dataset.symbol ?? [])
 }

@@ -7,6 +7,7 @@ import {
   openFeed,
   type RestClient,
   upbitProtocol,
+  type Want,
 } from '@kimchi/feeds'
 
 /** Empty until the coins are known. */
@@ -53,9 +54,10 @@ export class ExchangeFeeds {
 
   #open(exchange: Exchange, markets: readonly Market[]): Feed {
     const { latest, doors, rest, onRefused } = this.#options
-    const fetchTradingPrices = (signal: AbortSignal) => rest.fetchTradingPrices(signal)
     const own =
-      exchange === 'upbit' ? { protocol: upbitProtocol } : { protocol: binanceProtocol, fetchTradingPrices }
+      exchange === 'upbit'
+        ? { protocol: upbitProtocol }
+        : { protocol: binanceProtocol, fetchTradingPrices: (want: Want) => rest.fetchTradingPrices(want) }
     return openFeed({ ...own, door: doors[exchange], markets, sink: latest, onRefused }, this.#context)
   }
 }

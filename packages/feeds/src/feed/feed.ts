@@ -11,6 +11,7 @@ import {
   type TickSink,
 } from '@kimchi/core'
 import type { Door, StreamOptions } from '../door/door.ts'
+import type { Want } from '../door/way.ts'
 import type { TradingPrices } from '../rest/trading-prices.ts'
 import type { Connection } from './connection.ts'
 import { SubscriptionRefused } from './connection-errors.ts'
@@ -44,7 +45,7 @@ export interface FeedOptions {
    * Fetches the prices with which a stream begins, and once a minute the markets that trade.
    * @default the feed sends the subscription again, whose snapshots show both
    */
-  readonly fetchTradingPrices?: (signal: AbortSignal) => Promise<TradingPrices>
+  readonly fetchTradingPrices?: (want: Want) => Promise<TradingPrices>
 }
 
 export function openFeed(options: FeedOptions, context: Omit<Context, 'signal'>): Feed {
@@ -85,9 +86,14 @@ export class Feed {
     this.#context = context
     this.#markets = subscribedMarkets(this.#exchange, markets)
     this.#counters = new FeedCounters(this.#exchange, context)
-    const ask = async (asked: Asked) => {
+    const ask = async () => {
+      let asked = this.#now
       if (fetchTradingPrices === undefined) return this.#renew(asked)
-      const trading = await fetchTradingPrices(context.signal)
+      const isWanted = async () => {
+        asked = this.#now
+        return true
+      }
+      const trading = await fetchTradingPrices({ signal: context.signal, isWanted })
       return { asked, markets: this.#markets, trading }
     }
     this.#statusRequests = new StatusRequests(
@@ -130,6 +136,11 @@ export class Feed {
     this.#stop.abort()
     await this.#closeOthers()
     await this.#running
+  }
+
+  get #now(): Asked {
+    const { clock } = this.#context
+    return { at: clock.now(), elapsed: clock.elapsed() }
   }
 
   get #state(): FeedState {

@@ -24,7 +24,7 @@ const SPACING_MS: Milliseconds = 1_000
 /** One answer may be incomplete: a market is halted when another, requested so much later, lacks it too. */
 const CONFIRM_AFTER_MS: Milliseconds = 15_000
 
-/** When an exchange was asked, by the wall clock and by elapsed time. */
+/** When a request to an exchange went out, by the wall clock and by elapsed time. */
 export interface Asked {
   readonly at: EpochMs
   readonly elapsed: Milliseconds
@@ -41,7 +41,7 @@ export interface Answer {
 export interface StatusRequestOptions {
   readonly exchange: Exchange
   /** Asks; resolves with the answer to this or to the last request, or with undefined where that says nothing. */
-  readonly ask: (asked: Asked) => Promise<Answer | undefined>
+  readonly ask: () => Promise<Answer | undefined>
   readonly sink: Pick<TickSink, 'record' | 'setTradable'>
   readonly counters: FeedCounters
 }
@@ -103,12 +103,14 @@ export class StatusRequests {
       const unseeded = this.#unseeded
       this.#unseeded = new Set()
       this.#isSeedDue = false
-      const asked = { at: clock.now(), elapsed: clock.elapsed() }
-      lastAsked = asked.elapsed
+      const dueAt = clock.elapsed()
+      lastAsked = dueAt
       try {
-        const answer = await this.#options.ask(asked)
+        const answer = await this.#options.ask()
         if (signal.aborted) return
-        isInDoubt = this.#receive(answer, unseeded, asked)
+        // It may have waited for its turn. An answer to the last request tells nothing of this one.
+        lastAsked = Math.max(dueAt, answer?.asked.elapsed ?? dueAt)
+        isInDoubt = this.#receive(answer, unseeded, dueAt)
         retry.reset()
       } catch (cause) {
         if (signal.aborted) return
@@ -120,12 +122,12 @@ export class StatusRequests {
   }
 
   /** Returns whether another request has to confirm the answer: where it is one to the last request, this one will. */
-  #receive(answer: Answer | undefined, unseeded: ReadonlySet<Market>, asked: Asked): boolean {
+  #receive(answer: Answer | undefined, unseeded: ReadonlySet<Market>, dueAt: Milliseconds): boolean {
     const { exchange, sink } = this.#options
     const isInDoubt = this.#judge(answer)
-    if (answer?.asked !== asked) return false
+    if (answer === undefined || answer.asked.elapsed < dueAt) return false
     const now = this.#context.clock.now()
-    const times = { eventAt: now, sentAt: asked.at, receivedAt: now, tradedAt: now }
+    const times = { eventAt: now, sentAt: answer.asked.at, receivedAt: now, tradedAt: now }
     this.answeredAt = now
     for (const market of answer.markets.filter(market => unseeded.has(market))) {
       const price = answer.trading.get(market)

@@ -58,10 +58,9 @@ export class RestClient {
   }
 
   /** The markets of Binance that trade now, by one call of weight 4. */
-  fetchTradingPrices(signal?: AbortSignal): Promise<TradingPrices> {
+  fetchTradingPrices(want?: Want): Promise<TradingPrices> {
     const path = '/api/v3/ticker/price?symbolStatus=TRADING'
-    const want = { isUrgent: true, ...(signal && { signal }) }
-    return this.#doors.binance.get(path, ({ json }) => parseTradingPrices(json), want)
+    return this.#doors.binance.get(path, ({ json }) => parseTradingPrices(json), { isUrgent: true, ...want })
   }
 
   /** The first list or candle loads ccxt, so that no stream waits for it. */

@@ -262,8 +262,12 @@ t.test(
     )
     const rest = new RestClient(doors)
     const protocol = { ...binanceProtocol, stallAfterMs: 10 ** 9, maxAgeMs: undefined }
-    const fetchTradingPrices = (signal: AbortSignal) => rest.fetchTradingPrices(signal)
-    const { feed } = watchFeed(t, { protocol, bases: [], door: doors.binance, fetchTradingPrices }, clock)
+    const feedOptions = { protocol, bases: [], door: doors.binance }
+    const { feed } = watchFeed(
+      t,
+      { ...feedOptions, fetchTradingPrices: want => rest.fetchTradingPrices(want) },
+      clock,
+    )
     await eventually('the stream', () => exchange.peers.length === 1)
     exchange.peers[0]?.socket.send(miniTicker('BTCUSDT', '5', AT))
     await eventually('its data', () => feed.status().state === 'up')

@@ -4,8 +4,9 @@ import { eventually, passUntil } from '@kimchi/testkit'
 import t from 'tap'
 import { binanceProtocol } from '../../src/binance.ts'
 import { subscribedMarkets } from '../../src/feed/subscribed-markets.ts'
+import { RestClient } from '../../src/rest/client.ts'
 import { upbitProtocol } from '../../src/upbit.ts'
-import { AT, createRest, simulate, watchFeed } from '../harness.ts'
+import { AT, createRest, openDoors, simulate, watchFeed } from '../harness.ts'
 import {
   acknowledge,
   miniTicker,
@@ -123,6 +124,51 @@ t.test('Binance: an absence counts when a second answer, 15 s later, lacks the m
   t.equal(tradable.get('ETHUSDT'), true)
   t.strictSame(ticks, [], 'these prices are no seeds')
 })
+
+t.test(
+  'Binance: an answer counts from when its request went out, not from when it began to wait',
+  async t => {
+    const exchange = await scriptExchange(t)
+    const clock = createManualClock(AT)
+    const askedAt: number[] = []
+    const fetch = async () => {
+      askedAt.push((clock.now() - AT) / 1_000)
+      if (askedAt.length > 1) return new Response('[{"symbol":"BTCUSDT","price":"5"}]')
+      return new Response('{}', { status: 429, headers: { 'retry-after': '14' } })
+    }
+    const doors = openDoors({ streams: exchange.url, rest: 'http://x.test', fetch }, { clock })
+    const rest = new RestClient(doors)
+    const { feed, tradable } = watchFeed(
+      t,
+      {
+        protocol: { ...binanceProtocol, stallAfterMs: 3_600_000 },
+        bases: [],
+        door: doors.binance,
+        markets: ['ETHUSDT'],
+        fetchTradingPrices: want => rest.fetchTradingPrices(want),
+      },
+      clock,
+    )
+    const receive = async () => {
+      exchange.peers[0]?.socket.send(miniTicker('BTCUSDT', '5', clock.now()))
+      await untilRead(exchange.peers[0])
+    }
+    await eventually('the subscription', () => exchange.peers[0]?.received.length === 1)
+    await receive()
+    await passUntil(clock, 'an answer', () => feed.status().statusAt > AT)
+    await clock.advance(100)
+    // A silence is over.
+    await receive()
+    const first = feed.status().statusAt
+    await passUntil(clock, 'a second answer', () => feed.status().statusAt > first)
+    const [, firstAt = 0, secondAt = 0] = askedAt
+    t.ok(firstAt - (askedAt[0] ?? 0) >= 14, 'the request waited')
+    t.ok(secondAt - firstAt >= 1 && secondAt - firstAt < 15, 'the next one comes soon, but not at once')
+    t.not(tradable.get('ETHUSDT'), false)
+    await passUntil(clock, 'the halt', () => tradable.get('ETHUSDT') === false)
+    t.ok((askedAt.at(-1) ?? 0) - firstAt >= 15)
+  },
+)
 
 t.test('Upbit: the subscription is sent again once a minute, for its snapshots', async t => {
   const exchange = await scriptExchange(t)

@@ -17,11 +17,8 @@ const { values } = parseArgs({
     from: { type: 'string' },
   },
 })
-const [days, minutes, firstSeed] = [values.days, values.minutes, values.seed].map(Number) as [
-  number,
-  number,
-  number,
-]
+const [days, minutes] = [Number(values.days), Number(values.minutes)]
+const firstSeed = Number(values.seed)
 const startAt = values.start === undefined ? undefined : Date.parse(`${values.start}Z`)
 const showFrom = values.from === undefined ? Number.POSITIVE_INFINITY : Date.parse(`${values.from}Z`)
 
@@ -36,6 +33,7 @@ await withTeardown(async t => {
     const report = await runDay({ seed, minutes, startAt, server, onEvent, onMinute })
     for (const [kind, took] of Object.entries(report.recoveries))
       recoveries[kind] = Math.max(recoveries[kind] ?? 0, took)
+    for (const held of report.atDays) console.log(`seed ${seed}: a day's end: ${JSON.stringify(held)}`)
     console.log(lineOf(report))
     if (report.findings.length > 0) showFailure(report)
   }
@@ -46,9 +44,8 @@ function lineOf({ seed, digest, counts, realMs }: DayReport): string {
   const { lists, values, stored, commands } = counts
   const figures = `${stored} samples, ${lists} lists with ${values} values, ${commands} commands`
   const speed = Math.round((minutes * 60_000) / realMs)
-  const memory = Math.round(process.memoryUsage().rss / 1e6)
   const share = `${Math.round((counts.live / counts.minutes) * 100)} % demanded live, ${counts.unlisted} unlisted`
-  return `seed ${seed}: ${digest}, ${figures}, ${share}, ${speed} × real time, ${memory} MB`
+  return `seed ${seed}: ${digest}, ${figures}, ${share}, ${speed} × real time`
 }
 
 /** What is wrong, what happened before it, and how to see it again. */

@@ -31,14 +31,6 @@ type ServedDay = { readonly date: string; readonly samples: number } & Readonly<
   Record<`${string}_pct`, number>
 >
 
-interface Resources {
-  readonly sockets: number
-  /** Connections to Redis. */
-  readonly links: number
-  /** Timers. */
-  readonly waits: number
-}
-
 /** What a replica's lists were until now. */
 interface Seen {
   tag: string
@@ -49,9 +41,6 @@ interface Seen {
   unseenAt: EpochMs
   olderAt?: EpochMs | undefined
 }
-
-/** Timers of what happens to be under way at an instant. */
-const WAITS_MORE = 6
 
 /** What the list must say of a coin. */
 export type Demand = 'live' | 'listed' | 'unlisted' | undefined
@@ -182,15 +171,6 @@ export class Oracle {
     this.counts.stored = live + candle
     for (const finding of findings) this.find(/\d{4}-\S+/.exec(finding)?.[0] ?? '', finding)
     this.#digest.update(JSON.stringify({ lost, doubled, wrong, live, candle }))
-  }
-
-  /** What a day has opened is closed at its end. */
-  compareResources(first: Resources, last: Resources, closed: Resources): void {
-    const grown =
-      last.sockets > first.sockets || last.links > first.links || last.waits > first.waits + WAITS_MORE
-    const left = closed.sockets + closed.links + closed.waits
-    const figures = JSON.stringify({ first, last, closed })
-    if (grown || left > 0) this.find('', `sockets, connections to Redis or timers have grown: ${figures}`)
   }
 
   digest(stored: string): string {

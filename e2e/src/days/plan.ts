@@ -1,4 +1,4 @@
-import { type EpochMs, MINUTE_MS, type Milliseconds } from '@kimchi/core'
+import { DAY_MS, type EpochMs, MINUTE_MS, type Milliseconds } from '@kimchi/core'
 import type { Draws } from '../seeded-random.ts'
 import { EXCHANGE_KINDS } from './kinds/exchange.ts'
 import { HOST_KINDS } from './kinds/host.ts'
@@ -6,12 +6,12 @@ import { type DayParts, type Kind, type Kinds, market, type Pick } from './kinds
 import { NETWORK_KINDS } from './kinds/network.ts'
 import { REDIS_KINDS } from './kinds/redis.ts'
 import type { Demand } from './oracle.ts'
-import { COINS } from './service.ts'
+import { COINS, RETENTION_DAYS } from './service.ts'
 
 /** All kinds, in the order in which a day draws them. */
 const KINDS: Kinds = { ...EXCHANGE_KINDS, ...NETWORK_KINDS, ...HOST_KINDS, ...REDIS_KINDS }
 
-/** A day ends without faults for an hour, a shorter one for a fourth of it: what can be known is to be stored by then. */
+/** Each day ends without faults for an hour, a shorter run for a fourth of it: what can be known is to be stored by then. */
 const QUIET_MINUTES = 60
 
 /** Minutes after the last fault's end by which nothing that can be known is missing: docs/faults.md, 112. */
@@ -25,12 +25,18 @@ const TRACKED_WITHIN_MS = 70 * MINUTE_MS
 /** A halted coin is back within 150 s of trading again, and its minutes without a known trade are settled. */
 const BACK_WITHIN_MS = 4 * MINUTE_MS
 
+/** Nothing is judged of what is older. */
+const REMEMBERED_MS = (RETENTION_DAYS + 2) * DAY_MS
+
 /** Coins in which a minute may pass without a trade. */
 const QUIET_COINS = ['AVAX', 'KNC']
 
-/** When a coin may be held for halted, frames of a market are lost, or an exchange has no candles. */
+/**
+ * When a coin may be held for halted, frames of a market are lost, or an exchange has no candles; or until when minutes of
+ * a coin that was delisted and listed again may be missing, older open ones too.
+ */
 interface Span {
-  readonly what: 'halt' | 'loss' | 'hole'
+  readonly what: 'halt' | 'loss' | 'hole' | 'relisting'
   readonly of: string
   readonly from: EpochMs
   /** Minutes after which a coin is off the list; undefined where it may stay. */
@@ -42,11 +48,9 @@ interface Span {
 export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (what: string) => void) {
   const { world, ingesters } = parts
   const quietMs = Math.min(QUIET_MINUTES, minutes / 4) * MINUTE_MS
-  const spans: Span[] = []
-  /** Until when the minutes of a coin that was delisted and listed again may be missing, older open ones too. */
-  const relistings: Span[] = []
-  const openSpan = (what: Span['what'], of: string, from: EpochMs, leavesWithin?: number) => {
-    spans.push({ what, of, from, to: Number.POSITIVE_INFINITY, leavesWithin })
+  let spans: Span[] = []
+  const openSpan = (what: Span['what'], of: string, from: EpochMs, leavesWithin?: number, to = Infinity) => {
+    spans.push({ what, of, from, to, leavesWithin })
     return of
   }
   /** Until when an ingester, a coin or all of the service may lose live minutes. */
@@ -98,7 +102,10 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
     }
     return pick
   }
-  const until = world.now + minutes * MINUTE_MS - quietMs
+  const startAt = world.now
+  const until = startAt + minutes * MINUTE_MS - quietMs
+  const isInQuiet = (forMs: Milliseconds) =>
+    world.now + forMs > until || ((world.now - startAt) % DAY_MS) + forMs > DAY_MS - quietMs
   const active = new Set<string>()
   let lastEndAt = world.now
   /** The faults since all was well. */
@@ -108,9 +115,10 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
     const [least, most] = range.map(Math.log) as [number, number]
     const forMs = Math.ceil(Math.exp(least + draws.next() * (most - least)) * MINUTE_MS)
     // Two of a kind would be another fault: what two answers lack is halted.
-    if (world.now + forMs > until || active.has(name)) return
+    if (isInQuiet(forMs) || active.has(name)) return
     active.add(name)
     episode.kinds.push(name)
+    spans = spans.filter(({ to }) => to > world.now - REMEMBERED_MS)
     const before = spans.length
     const hit = new Set<string>()
     const drawn: unknown[] = []
@@ -121,7 +129,8 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
       trouble(of, forMs + wholeWithin([name]) * MINUTE_MS)
     for (const span of spans.slice(before)) {
       span.to = world.now + forMs + BACK_WITHIN_MS
-      if (name === 'delisting') relistings.push({ ...span, to: span.to + TRACKED_WITHIN_MS })
+      if (name === 'delisting')
+        openSpan('relisting', span.of, span.from, undefined, span.to + TRACKED_WITHIN_MS)
     }
     world.after(forMs, () => {
       note(`${name} ends`)
@@ -164,7 +173,7 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
     )
   }
   const isRelisted = (symbol: string, at: EpochMs) =>
-    relistings.some(({ of, to }) => of === symbol && at <= to && world.now < to)
+    spans.some(({ what, of, to }) => what === 'relisting' && of === symbol && at <= to && world.now < to)
   // What keeps an ingester from the lists, or a new pair from a live premium, begins that again: nothing of it is
   // stored before it was compared.
   const isNew = (symbol: string) =>
@@ -183,14 +192,14 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
     })
   }
   return {
-    isHalted: mayLack,
+    halted: mayLack,
     /** What is demanded of a coin's row of the minute that is just over. */
     demandOf: (symbol: string): Demand => {
       if (hasLeft(symbol)) return 'unlisted'
       if (mayLack(symbol, Math.floor(world.now / MINUTE_MS) * MINUTE_MS) || !isSafe(symbol)) return undefined
       return parts.isBusy ? 'live' : 'listed'
     },
-    isUnseen: isIn('loss'),
+    unseen: isIn('loss'),
     /** The faults that are over, where none is active. */
     past: () => (active.size === 0 && episode.kinds.length > 0 ? episode : undefined),
     wholeWithin: () => wholeWithin(episode.kinds),

@@ -125,7 +125,7 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
     isWell: () => state.isUp && state.refusal === undefined,
     cut,
     /** Connections that are not closed. */
-    openLinks: () => links.size,
+    links: links as ReadonlySet<EventEmitter>,
     close: () => void raw.off('message', onMessage),
   }
 }

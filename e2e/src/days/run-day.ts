@@ -1,12 +1,13 @@
-import { DAY_MINUTES, type EpochMs, type Log, MINUTE_MS, type Milliseconds } from '@kimchi/core'
+import { DAY_MINUTES, DAY_MS, type EpochMs, type Log, MINUTE_MS, type Milliseconds } from '@kimchi/core'
 import { DEFAULT_COINS } from '@kimchi/simulator'
+import { grown, grownOverDays, heldBy, heldBytes, type Resources } from '../resources.ts'
 import { Draws } from '../seeded-random.ts'
 import { Caller } from './caller.ts'
 import { openExchanges } from './exchanges.ts'
 import { Oracle } from './oracle.ts'
 import { planDay } from './plan.ts'
 import { openDayRedis, type startDayServer } from './redis.ts'
-import { COINS, createIngester, createReplica, warmUp } from './service.ts'
+import { COINS, createIngester, createReplica, RETENTION_DAYS, warmUp } from './service.ts'
 import { World } from './world.ts'
 
 export interface DayOptions {
@@ -42,6 +43,9 @@ const LIVE_WITHIN_MS: Milliseconds = 9_000
 /** After this long the first minutes are filled, and what is open stays open. */
 const SETTLED_MINUTES = 5
 
+/** The newest events are kept. */
+const MAX_EVENTS = 2_000
+
 /** What has not changed for so long is served. */
 const SERVED_WITHIN_MS: Milliseconds = 2 * MINUTE_MS
 
@@ -61,7 +65,7 @@ export async function runDay(options: DayOptions) {
   const events: DayEvent[] = []
   const note = (what: string) => {
     const event = { at: world.now, what }
-    events.push(event)
+    if (events.push(event) > MAX_EVENTS) events.shift()
     onEvent(event)
   }
   const coins = DEFAULT_COINS.filter(({ id }) => [...COINS, 'USDT'].includes(id))
@@ -87,7 +91,10 @@ export async function runDay(options: DayOptions) {
   const audit = (symbol: string) => oracle.readStored({ redis: redis.raw, coins: [symbol], from: 0, to: 0 })
   const parts = { world, exchanges, redis, ingesters, replica, isAll, isBusy, find, note, hasListed, audit }
   const plan = planDay(parts, draws, minutes, note)
-  const oracle: Oracle = new Oracle({ ...exchanges.simulator, halted: plan.isHalted, unseen: plan.isUnseen })
+  const firstKept = () => Math.floor(world.now / DAY_MS) - RETENTION_DAYS
+  const keptAtFirst = firstKept()
+  const expired = (day: number) => keptAtFirst <= day && day < firstKept()
+  const oracle: Oracle = new Oracle({ ...exchanges.simulator, ...plan, expired })
   /** Minutes from the end of faults until nothing was missing, at most, by kind. */
   const recoveries: Record<string, number> = {}
   const checkRecovery = async () => {
@@ -108,11 +115,8 @@ export async function runDay(options: DayOptions) {
       find(each.slice(0, 19), `missing ${took} minutes after the last fault: ${each}`)
     }
   }
-  const resources = () => ({
-    sockets: exchanges.openSockets(),
-    links: redis.openLinks(),
-    waits: [...ingesters, ...replicas].reduce((sum, { host }) => sum + host.waiting, 0),
-  })
+  const hosts = () => [...ingesters, ...replicas].map(({ host }) => host)
+  const resources = () => heldBy(exchanges.openSockets(), redis.links, hosts())
   const read = () => {
     for (const each of replicas) oracle.readList(each, world.now, redis.state)
     world.after(READ_MS, read)
@@ -128,7 +132,9 @@ export async function runDay(options: DayOptions) {
   read()
   void ask()
   const from = Math.ceil(startAt / MINUTE_MS)
-  let atFirst: ReturnType<typeof resources> | undefined
+  let atFirst: Resources | undefined
+  /** At the end of each whole day. */
+  const atDays: Resources[] = []
   const rowsOf = (symbol: string) => redis.raw.hgetall(`{kp}:daily:${symbol}`)
   /** Of the coins that are asked for next: their rows of two minutes before. */
   const before = new Map<string, Awaited<ReturnType<typeof rowsOf>>>()
@@ -153,9 +159,11 @@ export async function runDay(options: DayOptions) {
     }
     before.set(soon, await rowsOf(soon))
     await checkRecovery()
+    if (minute % DAY_MINUTES === 0) atDays.push({ ...resources(), bytes: await heldBytes() })
   }
   const atLast = resources()
-  const coinsAndMinutes = { coins: COINS, from: from + SETTLED_MINUTES, to: from + minutes - LEFT_MINUTES }
+  const judgedFrom = Math.max(from + SETTLED_MINUTES, firstKept() * DAY_MINUTES)
+  const coinsAndMinutes = { coins: COINS, from: judgedFrom, to: from + minutes - LEFT_MINUTES }
   await oracle.readStored({ redis: redis.raw, ...coinsAndMinutes })
   const digest = oracle.digest(await contents(redis.raw))
   const realMs = performance.now() - realStart
@@ -167,13 +175,15 @@ export async function runDay(options: DayOptions) {
   await world.passTo(world.now + MINUTE_MS)
   await ending
   redis.close()
-  oracle.compareResources(atFirst ?? atLast, atLast, resources())
+  const growth = [...grown(atFirst ?? atLast, atLast), ...grownOverDays(atDays), ...grown({}, resources())]
+  for (const what of growth) oracle.find('', what)
   return {
     seed,
     digest,
     findings: oracle.findings,
     events,
     recoveries,
+    atDays,
     counts: { ...oracle.counts, commands: redis.state.commands },
     realMs,
   }

@@ -17,7 +17,7 @@ import { Host, type World } from './world.ts'
 export const COINS = ['BTC', 'ETH', 'XRP', 'SOL', 'DOGE', 'ADA', 'TRX', 'LINK', 'AVAX', 'KNC']
 
 /** Single samples are kept so long; what is older can be imported. */
-const RETENTION_DAYS = 2
+export const RETENTION_DAYS = 2
 
 /** Each exchange has two of a kind. */
 const BASES = Object.fromEntries(

@@ -67,8 +67,9 @@ export class Host implements Clock {
   pausedUntil: EpochMs = 0
   /** Killed: nothing of it reaches anybody any more. */
   isDead = false
-  /** Waits that are not over. */
-  waiting = 0
+  /** Those that are not over, by their numbers. */
+  readonly waits = new Map<number, { readonly signal: AbortSignal | undefined; readonly end: () => void }>()
+  #waited = 0
   readonly world: World
   /** What its code draws. */
   readonly random: () => number
@@ -114,19 +115,22 @@ export class Host implements Clock {
 
   wait(ms: Milliseconds, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) return Promise.resolve()
-    this.waiting += 1
+    const number = this.#waited++
+    this.#endAfter(ms, number)
     return new Promise(resolve => {
-      let isOver = false
       const end = () => {
-        if (isOver) return
-        isOver = true
-        this.waiting -= 1
+        this.waits.delete(number)
         signal?.removeEventListener('abort', end)
         resolve()
       }
+      this.waits.set(number, { signal, end })
       signal?.addEventListener('abort', end)
-      this.world.after(Math.max(0, ms), end, this)
     })
+  }
+
+  /** A wait of a day that is over sooner leaves nothing but its number for as long. */
+  #endAfter(ms: Milliseconds, number: number): void {
+    this.world.after(Math.max(0, ms), () => this.waits.get(number)?.end(), this)
   }
 }
 

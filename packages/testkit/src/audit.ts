@@ -91,6 +91,7 @@ function checkDays(
   for (const date of new Set([...Object.keys(rows), ...dates])) {
     const row = JSON.parse(rows[date] ?? '{}')
     const number = Date.parse(date) / 86_400_000
+    if (truth.expired?.(number)) continue
     const expected = foldDay(days.get(number) ?? candleSamples(symbol, number, truth))
     if (row.samples > expected.samples) {
       find('doubled', `${date} counts ${row.samples}, stored are ${expected.samples}`)

@@ -7,6 +7,8 @@ export interface Truth extends Pick<Simulator, 'prices' | 'lastFrame'> {
   unseen?(market: string, at: number): boolean
   /** Whether the ingester may have held the coin for halted then: its minute may be a gap. @default never */
   halted?(symbol: string, at: number): boolean
+  /** Whether samples of a day were kept that have expired: nobody knows any more what its row is of. @default never */
+  expired?(day: number): boolean
 }
 
 const MINUTE = 60_000

@@ -1,4 +1,4 @@
-import { type EpochMs, MINUTE_MS } from '@kimchi/core'
+import { DAY_MS, type EpochMs, MINUTE_MS } from '@kimchi/core'
 import { COINS } from '../service.ts'
 import { altered, type Kinds, type SimulatedFault } from './kind.ts'
 
@@ -62,11 +62,14 @@ export const NETWORK_KINDS: Kinds = {
   // absent twice is believed to be.
   'absent candles': {
     minutes: [2, 20],
-    begin: ({ exchanges, ingesters }, pick) => {
+    begin: ({ exchanges, ingesters, world }, pick) => {
       const phase = pick.between(0, 4)
       // Only minutes without a live sample need candles.
       const hear = exchanges.simulator.faults.set({ kind: 'silence', exchange: 'binance' })
       const mend = altered(ingesters, ({ absentOnce }) => {
+        // Nobody asks for older candles again.
+        for (const each of absentOnce)
+          if (Number(each.split(' ')[1]) < world.now - 2 * DAY_MS) absentOnce.delete(each)
         return (url, rows) => {
           const symbol = /klines\?.*\bsymbol=(\w+)USDT/.exec(url)?.[1]
           if (symbol === undefined) return rows

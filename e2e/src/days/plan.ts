@@ -1,4 +1,4 @@
-import { DAY_MS, type EpochMs, MINUTE_MS, type Milliseconds } from '@kimchi/core'
+import { DAY_MINUTES, DAY_MS, type EpochMs, MINUTE_MS, type Milliseconds } from '@kimchi/core'
 import type { Draws } from '../seeded-random.ts'
 import { EXCHANGE_KINDS } from './kinds/exchange.ts'
 import { HOST_KINDS } from './kinds/host.ts'
@@ -27,6 +27,9 @@ const BACK_WITHIN_MS = 4 * MINUTE_MS
 
 /** Nothing is judged of what is older. */
 const REMEMBERED_MS = (RETENTION_DAYS + 2) * DAY_MS
+
+/** An ingester lives as long as a run of days, which compares what is held. */
+const ENDS_OF_INGESTERS = ['restart', 'kill']
 
 /** Coins in which a minute may pass without a trade. */
 const QUIET_COINS = ['AVAX', 'KNC']
@@ -106,6 +109,7 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
   const until = startAt + minutes * MINUTE_MS - quietMs
   const isInQuiet = (forMs: Milliseconds) =>
     world.now + forMs > until || ((world.now - startAt) % DAY_MS) + forMs > DAY_MS - quietMs
+  const mayCome = (name: string) => minutes <= DAY_MINUTES || !ENDS_OF_INGESTERS.includes(name)
   const active = new Set<string>()
   let lastEndAt = world.now
   /** The faults since all was well. */
@@ -115,7 +119,7 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
     const [least, most] = range.map(Math.log) as [number, number]
     const forMs = Math.ceil(Math.exp(least + draws.next() * (most - least)) * MINUTE_MS)
     // Two of a kind would be another fault: what two answers lack is halted.
-    if (isInQuiet(forMs) || active.has(name)) return
+    if (isInQuiet(forMs) || active.has(name) || !mayCome(name)) return
     active.add(name)
     episode.kinds.push(name)
     spans = spans.filter(({ to }) => to > world.now - REMEMBERED_MS)

@@ -100,10 +100,9 @@ export async function runDay(options: DayOptions) {
   const checkRecovery = async () => {
     const past = plan.past()
     if (past === undefined) return
-    const [first, end] = [Math.max(from, past.from / MINUTE_MS - 2), world.now / MINUTE_MS - 2].map(
-      Math.floor,
-    )
-    const missing = await oracle.missing(redis.raw, COINS, first as number, end as number)
+    const first = Math.floor(Math.max(from, past.from / MINUTE_MS - 2))
+    const end = Math.floor(world.now / MINUTE_MS - 2)
+    const missing = await oracle.missing(redis.raw, COINS, first, end)
     const took = Math.ceil((world.now - past.to) / MINUTE_MS)
     if (missing.length === 0) {
       note(`whole again after ${took} minutes: ${past.kinds.join(', ')}`)
@@ -162,9 +161,8 @@ export async function runDay(options: DayOptions) {
     if (minute % DAY_MINUTES === 0) atDays.push({ ...resources(), bytes: await heldBytes() })
   }
   const atLast = resources()
-  const judgedFrom = Math.max(from + SETTLED_MINUTES, firstKept() * DAY_MINUTES)
-  const coinsAndMinutes = { coins: COINS, from: judgedFrom, to: from + minutes - LEFT_MINUTES }
-  await oracle.readStored({ redis: redis.raw, ...coinsAndMinutes })
+  const judged = { coins: COINS, from: Math.max(from + SETTLED_MINUTES, firstKept() * DAY_MINUTES) }
+  await oracle.readStored({ redis: redis.raw, ...judged, to: from + minutes - LEFT_MINUTES })
   const digest = oracle.digest(await contents(redis.raw))
   const realMs = performance.now() - realStart
 

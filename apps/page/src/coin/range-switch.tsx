@@ -1,4 +1,4 @@
-import { addressOf, RANGES } from '../route.ts'
+import { RANGES } from '../route.ts'
 import { fill } from '../text/language.ts'
 import { useView } from '../view.ts'
 
@@ -8,14 +8,14 @@ export function RangeSwitch({ symbol, range }: { symbol: string; range: number }
   return (
     <fieldset class="ranges">
       <legend class="unseen">{t.range}</legend>
-      {Object.values(RANGES).map(days => (
+      {RANGES.map(days => (
         <button
           key={days}
           type="button"
           aria-pressed={days === range}
-          onClick={() => location.replace(addressOf(symbol, days))}
+          onClick={() => location.replace(`#/${symbol}/${days}`)}
         >
-          {days === RANGES.all ? t.all : fill(t.days, f.number(days, 0))}
+          {days === RANGES.at(-1) ? t.all : fill(t.days, f.number(days, 0))}
         </button>
       ))}
     </fieldset>

@@ -39,7 +39,9 @@ export function App({ client, words: first }: { client: Client; words: Words }) 
   const current = useCurrentRows(list, now)
   const isSimulated = list?.note?.startsWith('SIMULATED') ?? false
   const minute = isVisible && isAnswered && !error ? list?.updated_at : undefined
-  const view = { ...words, client, alerts, bank, search, isSimulated, current, minute, now }
+  const isFailing = error !== undefined && error.code !== 'not_ready'
+  const waiting = isFailing ? undefined : error ? `${t.notReady} ${t.retrying}` : t.loading
+  const view = { ...words, client, alerts, bank, search, isSimulated, current, minute, waiting, now }
   const firing = useFiring(view)
   const title = titleOf(current, symbol, firing, t, f)
   useEffect(() => {

@@ -4,8 +4,8 @@ import { CoinTable } from './table/coin-table.tsx'
 import { useView } from './view.ts'
 
 /** The list of coins with its summary; while there is none, what to wait for. */
-export function Overview({ list, error }: Live) {
-  const { t } = useView()
+export function Overview({ list }: Live) {
+  const { t, waiting } = useView()
   return (
     <>
       <h1 class="unseen">{t.title}</h1>
@@ -14,12 +14,8 @@ export function Overview({ list, error }: Live) {
           {list.count > 0 && <SummaryView />}
           <CoinTable list={list} />
         </>
-      ) : error?.code === 'not_ready' ? (
-        <p class="empty">
-          {t.notReady} {t.retrying}
-        </p>
       ) : (
-        !error && <p class="empty">{t.loading}</p>
+        waiting && <p class="empty">{waiting}</p>
       )}
     </>
   )

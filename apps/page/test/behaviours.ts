@@ -115,9 +115,14 @@ async function firstSeconds(t: Test, open: Open) {
   const { page } = await open(t, answers, { prepare: installClock })
   await page.getByText('The API has no prices yet. Retrying automatically.').waitFor()
   t.equal(await page.locator('.trouble').count(), 0, 'nothing has failed')
+  await page.evaluate("location.hash = '#/BTC'")
+  await page
+    .locator('.coin-view', { hasText: 'The API has no prices yet. Retrying automatically.' })
+    .waitFor()
   answers.list = good.list
   await page.clock.runFor(7_000)
-  await page.waitForSelector(ROWS)
+  await page.waitForSelector(DAYS)
+  await page.getByRole('link', { name: 'All coins' }).click()
   t.equal(await page.locator(ROWS).count(), 10)
 }
 

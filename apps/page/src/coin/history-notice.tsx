@@ -9,7 +9,7 @@ type HistoryNoticeProps = KnownHistory & { symbol: string; isListed: boolean }
 
 /** Says why a history is missing or old. @param props `isListed`: the coin is in the live list */
 export function HistoryNotice({ history, error, symbol, isListed }: HistoryNoticeProps) {
-  const { t, f, now } = useView()
+  const { t, f, waiting, now } = useView()
   const isUnknown = error?.code === 'unknown_symbol'
   if (isUnknown && !isListed) return <Failure text={fill(t.unknownCoin, symbol)} />
   if (error && !isUnknown) {
@@ -18,5 +18,5 @@ export function HistoryNotice({ history, error, symbol, isListed }: HistoryNotic
   }
   // The list may know a coin a moment before its history does.
   if (isUnknown || history?.count === 0) return <p class="empty">{fill(t.noHistory, symbol)}</p>
-  return history ? null : <p class="empty">{t.loading}</p>
+  return history || !waiting ? null : <p class="empty">{waiting}</p>
 }

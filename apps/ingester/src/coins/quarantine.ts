@@ -34,9 +34,7 @@ export class Quarantine {
   readonly #allow: ReadonlySet<string>
   readonly #deny: ReadonlySet<string>
   readonly #onTracked: NonNullable<QuarantineOptions['onTracked']>
-  /** Pairs of the catalogue that are compared no more, with the name of each one's coin. */
-  #released: ReadonlyMap<string, string> = new Map()
-  /** What the last comparison of each other pair has shown; undefined before the first. */
+  /** What the last comparison of each pair that is not released has shown; undefined before the first. */
   #held: ReadonlyMap<string, string | undefined> = new Map()
   #subscribed: readonly Coin[] = []
   #tracked: readonly Coin[] = []
@@ -63,13 +61,9 @@ export class Quarantine {
       .filter(({ symbol }) => !this.#deny.has(symbol))
       .map(coin => (this.#allow.has(coin.symbol) ? { ...coin, allowed: true } : coin))
     const isMarket = this.#subscribed.length >= FEWEST_COINS
-    const known = new Set([
-      ...published.map(nameOf),
-      ...[...this.#released].map(([pair, name]) => `${pair} ${name}`),
-    ])
+    const known = new Set([...published, ...this.#tracked].map(nameOf))
     const isReleased = (coin: Coin) => !isMarket || coin.allowed === true || known.has(nameOf(coin))
-    this.#released = new Map(this.#subscribed.filter(isReleased).map(coin => [pairOf(coin), coin.name]))
-    const pairs = this.#subscribed.map(pairOf).filter(pair => !this.#released.has(pair))
+    const pairs = this.#subscribed.filter(coin => !isReleased(coin)).map(pairOf)
     this.#held = new Map(pairs.map(pair => [pair, this.#held.get(pair)]))
     this.#track()
   }
@@ -81,20 +75,15 @@ export class Quarantine {
   judgeMinute(samples: readonly Sample[]): readonly Sample[] {
     const bySymbol = new Map(samples.map(sample => [sample.symbol, sample]))
     const median = this.#medianOf(samples)
-    const released = new Map(this.#released)
     const held = new Map(this.#held)
     for (const coin of this.#subscribed) {
       const sample = bySymbol.get(coin.symbol)
       const pair = pairOf(coin)
       if (!held.has(pair) || sample === undefined || median === undefined) continue
       if (Math.abs(sample.premiumE4 - median) > FAR_OFF_E4) held.set(pair, reasonOf(coin, sample, median))
-      else {
-        held.delete(pair)
-        released.set(pair, coin.name)
-      }
+      else held.delete(pair)
     }
     this.#held = held
-    this.#released = released
     this.#track()
     const tracked = new Set(this.tracked.map(({ symbol }) => symbol))
     return samples.filter(({ symbol }) => tracked.has(symbol))

@@ -202,7 +202,7 @@ function missingOf(
   const missing = new Map<EpochMinute, 'confirmed' | 'unconfirmed' | 'unreadable'>()
   for (let minute = first; minute <= last; minute++) {
     if (there.has(minute)) continue
-    if (unreadable.some(bad => bad.after < minute && minute < bad.before)) missing.set(minute, 'unreadable')
+    if (unreadable.includes(minute) || unreadable.includes(undefined)) missing.set(minute, 'unreadable')
     else if (exchange === 'binance' || (isShort && minute < oldest))
       missing.set(minute, previous?.lacks(minute) ? 'confirmed' : 'unconfirmed')
   }

@@ -190,7 +190,7 @@ t.test('a block that waits for its second answer is kept, and through a failed r
 /** A page of which a row cannot be read that opens at one minute. */
 const unreadableAt = (open: number, candles: readonly MinuteCandle[]): CandlePage => ({
   candles: candles.filter(([minute]) => minute !== open + 1),
-  unreadable: [{ after: open, before: open + 2 }],
+  unreadable: [open + 1],
   message: 'a row cannot be read',
 })
 

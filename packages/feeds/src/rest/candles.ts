@@ -18,8 +18,8 @@ export type MinuteCandle = readonly [minute: EpochMinute, close: number, volume:
 /** Some candles, ascending, each minute at most once. */
 export interface CandlePage {
   readonly candles: readonly MinuteCandle[]
-  /** Where others may be, in rows that are no candles. @default nowhere */
-  readonly unreadable?: readonly MinutesBetween[]
+  /** The minutes of rows that are no candles, undefined for one that may be of any. @default none */
+  readonly unreadable?: readonly (EpochMinute | undefined)[]
   /** What is wrong with those rows. */
   readonly message?: string
 }
@@ -36,21 +36,19 @@ export interface CandleRequest {
   readonly first?: EpochMinute
 }
 
-/** Candles between those of two minutes, neither of which is included. */
-export interface MinutesBetween {
-  readonly after: EpochMinute
-  readonly before: EpochMinute
-}
-
 /**
  * A page with a row that is no candle, or with two different candles of one minute: another base may have a better one.
  * It says what its other rows say.
  */
 export class UnreadableCandles extends KimchiError implements CandlePage {
   readonly candles: readonly MinuteCandle[]
-  readonly unreadable: readonly MinutesBetween[]
+  readonly unreadable: NonNullable<CandlePage['unreadable']>
 
-  constructor(message: string, candles: readonly MinuteCandle[], unreadable: readonly MinutesBetween[]) {
+  constructor(
+    message: string,
+    candles: readonly MinuteCandle[],
+    unreadable: NonNullable<CandlePage['unreadable']>,
+  ) {
     super('KIMCHI_ERR_REST', message)
     this.candles = candles
     this.unreadable = unreadable
@@ -133,7 +131,8 @@ export function readCandles(json: unknown, { exchange, market, last }: CandleReq
   if (first === undefined) return sorted
   const where = first.open === undefined ? 'has no minute' : `is of ${formatTimestamp(first.open)}`
   const message = `${what}, ${bad.size} of its ${rows.length} rows cannot be read; the first ${where}`
-  throw new UnreadableCandles(message, sorted, unreadableOf(rows, bad))
+  const unreadable = Array.from(bad, ({ open }) => (open === undefined ? undefined : open + 1))
+  throw new UnreadableCandles(message, sorted, unreadable)
 }
 
 /** The minutes of which rows say different things. */
@@ -146,24 +145,6 @@ function contestedOf(rows: readonly Row[]): ReadonlySet<EpochMinute | undefined>
     seen.set(row.open, row)
   }
   return contested
-}
-
-/**
- * Where bad rows' candles may be: at their minute, or between those of their neighbours if they state none.
- * @param rows ascending, as far as the exchange keeps its order
- */
-function unreadableOf(rows: readonly Row[], bad: ReadonlySet<Row>): MinutesBetween[] {
-  const opens = rows.map(({ open }) => open)
-  const stated = opens.filter(open => open !== undefined)
-  const isInOrder = stated.every((open, at) => open >= (stated[at - 1] ?? open))
-  return rows.flatMap((row, at) => {
-    if (!bad.has(row)) return []
-    if (row.open !== undefined) return [{ after: row.open, before: row.open + 2 }]
-    const previous = isInOrder ? opens.slice(0, at).findLast(open => open !== undefined) : undefined
-    const next = isInOrder ? opens.slice(at).find(open => open !== undefined) : undefined
-    const [after, before] = [previous ?? Number.NEGATIVE_INFINITY, next ?? Number.POSITIVE_INFINITY]
-    return [{ after: after + 1, before: before + 1 }]
-  })
 }
 
 function wholeMinuteOf(at: unknown): EpochMinute | undefined {

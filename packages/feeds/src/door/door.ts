@@ -132,11 +132,6 @@ export class Door {
     }, want)
   }
 
-  /** Hears that a subscription has changed, which may have been refused. */
-  noteChange(): void {
-    this.#streams.forgive()
-  }
-
   status() {
     return { rest: this.#rest.status(), stream: this.#streams.status() }
   }

@@ -152,13 +152,6 @@ export class Way {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#context.clock.elapsed() + ms)
   }
 
-  /** Holds nothing back any more for a refused subscription, as it has changed. */
-  forgive(): void {
-    if (!(this.#reason instanceof SubscriptionRefused)) return
-    this.#heldUntil = 0
-    this.#changed.abort()
-  }
-
   status() {
     const { exchange, of } = this.#options
     const { clock } = this.#context

@@ -31,7 +31,7 @@ export type FeedStatus = ReturnType<Feed['status']>
 /** What a feed is opened with. Callbacks run synchronously and must not throw. */
 export interface FeedOptions {
   readonly protocol: Protocol
-  readonly door: Pick<Door, 'isClosed' | 'openStream' | 'noteChange' | 'status'>
+  readonly door: Pick<Door, 'isClosed' | 'openStream' | 'status'>
   /** The exchange's own codes; the feed adds those that it always subscribes to. */
   readonly markets: readonly Market[]
   /**
@@ -114,7 +114,6 @@ export class Feed {
     if (next.join() === this.#markets.join()) return
     this.#markets = next
     for (const connection of this.#connections) connection.retire()
-    this.#options.door.noteChange()
   }
 
   /** How the feed is doing, for /ready, /metrics and the status hash. */

@@ -16,29 +16,6 @@ function priceBefore(latest: LatestTicks, minute: number, market = BTC): number 
   return latest.legBefore(market === BTC ? 'upbit' : 'binance', market, minute).price
 }
 
-t.test('the last price before M is the one at :59.999, never the one at :00.000', async t => {
-  const ticks = [
-    upbitTick(BTC, 1, at(-30)),
-    upbitTick(BTC, 2, at(-0.001)),
-    upbitTick(BTC, 3, at(0)),
-    upbitTick(BTC, 4, at(0.5)),
-  ]
-  for (const order of [ticks, ticks.toReversed()]) {
-    const latest = record(...order)
-    t.equal(priceBefore(latest, M), 2)
-    t.equal(priceBefore(latest, M + 1), 4)
-  }
-})
-
-t.test('of two ticks with the same event time the one received later counts', async t => {
-  const first = upbitTick(BTC, 1, at(-5), { receivedAt: at(-4.9) })
-  const second = upbitTick(BTC, 2, at(-5), { receivedAt: at(-4.8) })
-  t.equal(priceBefore(record(first, second), M), 2)
-  t.equal(priceBefore(record(second, first), M), 2)
-  const sameInstant = upbitTick(BTC, 3, at(-5), { receivedAt: at(-4.8) })
-  t.equal(priceBefore(record(second, sameInstant), M), 3, 'the one recorded later where both times are equal')
-})
-
 // docs/faults.md, 22
 t.test(
   'ticks in any order and repeated give the answers of sorting all of them, for this minute and the one before',

@@ -64,13 +64,8 @@ t.test('each leg is carried for 60 minutes after its last known trade and no lon
     t.match(withTrade(at(-3_600)), { premiumE4: 10_204 }, name)
     t.equal(withTrade(at(-3_600.001)), reason)
     t.equal(withTrade(undefined), reason, 'no known trade')
+    t.equal(sampleOrGap('BTC', M, 'live', { ...WHOLE_LEGS, [name]: undefined }), reason, 'unknown')
   }
-})
-
-t.test('an unknown leg is a gap', async t => {
-  t.equal(sampleOrGap('BTC', M, 'live', { ...WHOLE_LEGS, upbit: undefined }), 'no-upbit-price')
-  t.equal(sampleOrGap('BTC', M, 'live', { ...WHOLE_LEGS, binance: undefined }), 'no-binance-price')
-  t.equal(sampleOrGap('BTC', M, 'live', { ...WHOLE_LEGS, rate: undefined }), 'no-rate')
 })
 
 t.test('never a sample without both exchanges up and three fresh, tradable, real prices', async () => {

@@ -83,17 +83,6 @@ t.test('each leg is the last price before M, even when frames of the next minute
   t.strictSame(outcomes(latest, M + 1), [[1, 1, 1]])
 })
 
-t.test(
-  'a quiet coin is carried while its exchange is up, for at most 60 minutes since its last trade',
-  async t => {
-    const quiet = (seconds: number) =>
-      record(...WHOLE, upbitTick('KRW-ETH', 5_000_000, at(seconds)), binanceTick('ETHUSDT', 3_500, at(-1)))
-    t.strictSame(outcomes(quiet(-600), M, [ETH]), [[5_000_000, 3_500, 1_400]])
-    t.strictSame(outcomes(quiet(-3_600), M, [ETH]), [[5_000_000, 3_500, 1_400]])
-    t.strictSame(outcomes(quiet(-3_600.001), M, [ETH]), ['no-upbit-price'])
-  },
-)
-
 t.test('a coin quiet on Binance is carried for as long, a seed counting as a trade', async t => {
   const eth = upbitTick('KRW-ETH', 5_000_000, at(-9))
   const seeded = (seconds: number) => record(...WHOLE, eth, seed('ETHUSDT', 3_500, at(seconds)))

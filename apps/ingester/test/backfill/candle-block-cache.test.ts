@@ -249,32 +249,6 @@ t.test('the newest minute is known although the newest row cannot be read', asyn
 })
 
 // docs/faults.md, 81
-t.test('that a market has no older candles says nothing against an empty page of a newer block', async t => {
-  const { blockOf, lacking, clock } = open()
-  lacking.set('KRW-A', () => true)
-  await blockOf('upbit', 'KRW-A', D + 100)
-  await clock.advance(60_000)
-  t.equal((await blockOf('upbit', 'KRW-A', D + 100)).isEmpty, true)
-  t.equal(
-    (await blockOf('upbit', 'KRW-A', NOW)).isEmpty,
-    false,
-    'one wrong page would settle minutes for good',
-  )
-})
-
-// docs/faults.md, 81
-t.test('one wrong empty page is forgotten with the next answer', async t => {
-  const { blockOf, lacking, clock } = open()
-  lacking.set('KRW-A', () => true)
-  await blockOf('upbit', 'KRW-A', D + 100)
-  lacking.clear()
-  await clock.advance(60_000)
-  t.ok((await blockOf('upbit', 'KRW-A', D + 100)).traded(D + 100))
-  lacking.set('KRW-A', () => true)
-  t.equal((await blockOf('upbit', 'KRW-A', D + 300)).isEmpty, false, 'an older one says nothing of this one')
-})
-
-// docs/faults.md, 81
 t.test(
   'a missing candle of Binance is confirmed when a second answer, a minute later, lacks it too',
   async t => {

@@ -101,6 +101,8 @@ t.test(
       ['upbit', 141_400_000],
       ['binance', 100_000],
       ['rate', 1_400],
+      ['upbitReference', 141_400_000],
+      ['binanceReference', 100_000],
     ] as const) {
       const before: Candle = [-2, close]
       const asked = (minute: number, ...candles: Candle[]) =>
@@ -193,30 +195,4 @@ t.test('a rate older than an hour is settled only once KRW-USDT has traded again
   t.strictSame((await at(95)).samples, [79])
   const lasting = await at(101)
   t.strictSame([lasting.samples, lasting.settled], [[79], []])
-})
-
-// docs/faults.md, 81
-t.test('one wrong empty page of a market that all coins need settles nothing', async t => {
-  for (const market of ['KRW-USDT', 'KRW-BTC', 'KRW-ETH', 'BTCUSDT', 'ETHUSDT']) {
-    const clock = createManualClock(minuteStart(M + 100) + 10_000)
-    let isBroken = true
-    const blocks = new CandleBlockCache(
-      async ({ market: asked, count, last }) => {
-        // The newest candle of BTCUSDT tells the newest minute.
-        if (last === undefined) return { candles: [[M + 101, 100, 1]] }
-        if (isBroken && asked === market) return { candles: [] }
-        const close = asked === 'KRW-USDT' ? 1_400 : asked.startsWith('KRW-') ? 141_400 : 100
-        return {
-          candles: Array.from({ length: count }, (_, at): MinuteCandle => [last - count + at + 1, close, 1]),
-        }
-      },
-      { clock, log: createMemoryLog() },
-    )
-    const window = { coin: ETH, minutes: [M + 20, M + 21] }
-    const first = await decideWindow(window, blocks)
-    t.strictSame(first.settled, [], market)
-    isBroken = false
-    await clock.advance(60_000)
-    t.match((await decideWindow(window, blocks)).samples, [{ minute: M + 20 }, { minute: M + 21 }], market)
-  }
 })

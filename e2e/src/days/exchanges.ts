@@ -1,7 +1,8 @@
-import type { EpochMs, Milliseconds } from '@kimchi/core'
+import { type EpochMs, formatTimestamp, MINUTE_MS, type Milliseconds } from '@kimchi/core'
 import type { Network } from '@kimchi/ingester'
 import { createSimulator, type MemorySimulator, type SimulatorOptions } from '@kimchi/simulator'
 import { type Carrier, type End, openWire, responseOf, type Wire } from '@kimchi/testkit'
+import { Pace } from './pace.ts'
 import type { Host, World } from './world.ts'
 
 /** What the network does to one host's traffic with an exchange. */
@@ -25,8 +26,15 @@ const PUMP_MS: Milliseconds = 400
 /** As the service's own limit, which runs by the machine's clock. */
 const REQUEST_TIMEOUT_MS: Milliseconds = 10_000
 
-/** Both exchanges in memory, and the way to them of each host. */
-export function openExchanges(world: World, options: SimulatorOptions) {
+/**
+ * Both exchanges in memory, and the way to them of each host.
+ * @param find hears of what a host asks too often
+ */
+export function openExchanges(
+  world: World,
+  options: SimulatorOptions,
+  find: (minute: string, what: string) => void,
+) {
   const simulator: MemorySimulator = createSimulator({
     clock: { now: () => world.now },
     limits: false,
@@ -38,33 +46,57 @@ export function openExchanges(world: World, options: SimulatorOptions) {
   }
   pump()
   const ways = new Set<WeatheredWay>()
-  const networkOf = (host: Host, weather: Weather): Pick<Network, 'openSocket' | 'fetch'> => ({
-    openSocket: url => {
-      const way = new WeatheredWay(host, weather, simulator, url)
-      ways.add(way)
-      way.wire.exchange.once('close', () => ways.delete(way))
-      return way.wire.client
-    },
-    fetch: (input, init) => {
-      const url = new URL(String(input))
-      return new Promise((resolve, reject) => {
-        const signal = init?.signal
-        const abort = () => reject(new Error('aborted'))
-        signal?.addEventListener('abort', abort, { once: true })
-        const timeout = new Error(`no answer within ${REQUEST_TIMEOUT_MS} ms`)
-        world.after(REQUEST_TIMEOUT_MS, () => reject(timeout), host)
-        const delay = () =>
-          Math.max(weather.stalledUntil - world.now, host.network.between(5, weather.latencyMs + 6))
-        world.after(delay(), () => {
-          const found = host.isDead ? undefined : simulator.answer(url, host.name)
-          if (found === undefined) return
-          const text =
-            found.status < 300 ? alteredText(found.text, url.pathname + url.search, weather) : found.text
-          world.after(delay(), () => resolve(responseOf({ ...found, text })), host)
+  const networkOf = (host: Host, weather: Weather): Pick<Network, 'openSocket' | 'fetch'> => {
+    const paces = new Map<string, Pace>()
+    /** Of both bases of an exchange. */
+    const paceOf = (way: 'handshakes' | 'requests', { hostname }: URL): Pace => {
+      const what = `${way} to ${hostname.replace('-2', '')}`
+      const pace =
+        paces.get(what) ??
+        new Pace(what, problem =>
+          find(formatTimestamp(Math.floor(world.now / MINUTE_MS)), `${host.name}: ${problem}`),
+        )
+      paces.set(what, pace)
+      return pace
+    }
+    return {
+      openSocket: address => {
+        const url = new URL(address)
+        const pace = paceOf('handshakes', url)
+        pace.ask(world.now)
+        const way = new WeatheredWay(host, weather, simulator, url)
+        way.wire.client.on('unexpected-response', (_request, { statusCode, headers }) =>
+          pace.hear(world.now, statusCode, headers['retry-after']),
+        )
+        ways.add(way)
+        way.wire.exchange.once('close', () => ways.delete(way))
+        return way.wire.client
+      },
+      fetch: async (input, init) => {
+        const url = new URL(String(input))
+        const pace = paceOf('requests', url)
+        pace.ask(world.now)
+        const answer = await new Promise<Response>((resolve, reject) => {
+          const signal = init?.signal
+          const abort = () => reject(new Error('aborted'))
+          signal?.addEventListener('abort', abort, { once: true })
+          const timeout = new Error(`no answer within ${REQUEST_TIMEOUT_MS} ms`)
+          world.after(REQUEST_TIMEOUT_MS, () => reject(timeout), host)
+          const delay = () =>
+            Math.max(weather.stalledUntil - world.now, host.network.between(5, weather.latencyMs + 6))
+          world.after(delay(), () => {
+            const found = host.isDead ? undefined : simulator.answer(url, host.name)
+            if (found === undefined) return
+            const text =
+              found.status < 300 ? alteredText(found.text, url.pathname + url.search, weather) : found.text
+            world.after(delay(), () => resolve(responseOf({ ...found, text })), host)
+          })
         })
-      })
-    },
-  })
+        pace.hear(world.now, answer.status, answer.headers.get('retry-after'))
+        return answer
+      },
+    }
+  }
   return { simulator, networkOf, openSockets: () => [...ways].filter(({ wire }) => wire.isOpen).length, ways }
 }
 
@@ -78,10 +110,10 @@ class WeatheredWay implements Carrier {
   /** Packets of a direction don't overtake each other. */
   readonly #arrival = { client: 0, exchange: 0 }
 
-  constructor(host: Host, weather: Weather, simulator: MemorySimulator, url: string) {
+  constructor(host: Host, weather: Weather, simulator: MemorySimulator, url: URL) {
     this.host = host
     this.#weather = weather
-    this.wire = openWire(simulator, new URL(url), host.name, this)
+    this.wire = openWire(simulator, url, host.name, this)
   }
 
   carry(to: End, arrive: () => void, isFrame = false): void {

@@ -70,7 +70,11 @@ export async function runDay(options: DayOptions) {
   }
   const coins = DEFAULT_COINS.filter(({ id }) => [...COINS, 'USDT'].includes(id))
   const isBusy = draws.of([true, false])
-  const exchanges = openExchanges(world, { seed: `day ${seed}`, coins, speed: isBusy ? 1 : 0.2 })
+  const find = (minute: string, what: string) => {
+    note(`found: ${what}`)
+    oracle.find(minute, what)
+  }
+  const exchanges = openExchanges(world, { seed: `day ${seed}`, coins, speed: isBusy ? 1 : 0.2 }, find)
   const redis = await openDayRedis(world, server)
   const isAll = draws.next() < 0.3
   const ingesters = ['a', 'b'].map(name =>
@@ -83,10 +87,6 @@ export async function runDay(options: DayOptions) {
     await createReplica('api-2', world, redis, logOf('api-2', note), others.between(-9_000, 9_000)),
   ] as const
   const [replica] = replicas
-  const find = (minute: string, what: string) => {
-    note(`found: ${what}`)
-    oracle.find(minute, what)
-  }
   const hasListed = (symbol: string) => oracle.hasListed(symbol)
   const audit = (symbol: string) => oracle.readStored({ redis: redis.raw, coins: [symbol], from: 0, to: 0 })
   const parts = { world, exchanges, redis, ingesters, replica, isAll, isBusy, find, note, hasListed, audit }

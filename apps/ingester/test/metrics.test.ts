@@ -4,83 +4,25 @@ import t from 'tap'
 import { statusFields } from '../src/figures.ts'
 import { createMetrics } from '../src/metrics.ts'
 import type { IngesterStatus } from '../src/status.ts'
+import { NOW, statusWith } from './support/ingester-status.ts'
 
-const feed = {
-  exchange: 'upbit',
-  state: 'up',
-  malformed: 1,
-  reconnects: 2,
-  silences: 4,
-  lastDataAt: 9_500,
-  watermark: 8_000,
-  base: { exchange: 'upbit', of: 'stream', inUse: 'wss://a', index: 0, left: [] },
-  refusedTicks: 3,
-  lateTicks: 0,
-  missed: [],
-  halted: [],
-} as unknown as IngesterStatus['feeds'][number]
+const waits = new Histogram('kimchi_ingester_watermark_wait_seconds', 'Waits.')
+for (const seconds of [0.1, 2.5]) waits.labelled({}).observe(seconds)
 
-function waited(...seconds: readonly number[]) {
-  const waits = new Histogram('kimchi_ingester_watermark_wait_seconds', 'Waits.')
-  for (const one of seconds) waits.labelled({}).observe(one)
-  return waits
-}
-
+const { minutes, queue, backfill, ...others } = statusWith({ malformed: 1, watermark: NOW - 2_000 })
 const STATUS: IngesterStatus = {
-  at: 10_000,
-  version: 'test',
-  catalogue: { missing: [], problem: undefined },
-  quarantine: {
-    tracked: 10,
-    quarantined: [],
-    allowed: [],
-  },
+  ...others,
   heldBack: [
     { symbol: 'A', reason: 'halted', text: 'an exchange has halted it' },
     { symbol: 'B', reason: 'halted', text: 'as well' },
   ],
-  doors: [],
-  feeds: [feed],
-  minutes: {
-    last: {
-      minute: 29_000_000,
-      lateMs: 0,
-      gaps: [],
-      samples: [],
-    },
-    gaps: { 'upbit-down': 4 },
-    waits: waited(0.1, 2.5),
-  },
-  queue: {
-    waiting: 5,
-    problem: undefined,
-    isRefused: false,
-    damaged: [],
-    lastWrittenMinute: undefined,
-    totals: {
-      stored: 95,
-      duplicates: 5,
-      refused: 0,
-      dropped: 0,
-      rejected: 0,
-      retries: 8,
-      resent: 0,
-      recovered: 0,
-    },
-  },
+  minutes: { ...minutes, gaps: { 'upbit-down': 4 }, waits },
+  queue: { ...queue, waiting: 5, totals: { ...queue.totals, stored: 95 } },
   backfill: {
-    open: 9,
-    stored: 50,
-    settled: 6,
-    refused: 0,
-    troubled: [
-      { symbol: 'XRP', reason: 'upbit GET /v1/candles/minutes/1: HTTP 404', failures: 1, waitsUntil: 0 },
-    ],
-    unreadable: { pages: { upbit: 2, binance: 0 }, reasons: [] },
+    ...backfill,
+    ...{ open: 9, stored: 50, settled: 6, refused: 0 },
     drift: { compared: 10, medianE4: 70, worst: { symbol: 'BTC', minute: 29_000_000, e4: 300 } },
-    problem: undefined,
   },
-  mending: { mended: 2, problem: undefined },
 }
 
 const HEALTH = { latencyMs: 0.25, memoryUsed: 1_000, memoryMax: 4_000 }
@@ -96,13 +38,13 @@ t.test('reports the status of all parts as Prometheus metrics', async t => {
   const lines = (await metricsOf(HEALTH)).split('\n')
   for (const line of [
     'kimchi_ingester_held_back_coins{reason="halted"} 2',
-    'kimchi_ingester_watermark_age_seconds{exchange="upbit"} 2',
+    'kimchi_ingester_watermark_age_seconds{exchange="binance"} 2',
     'kimchi_ingester_watermark_wait_seconds_bucket{le="0.262144"} 1',
     'kimchi_ingester_watermark_wait_seconds_sum 2.6',
     'kimchi_ingester_redis_latency_seconds 0.00025',
     'kimchi_ingester_redis_memory_used_bytes 1000',
     'kimchi_ingester_redis_memory_max_bytes 4000',
-    'kimchi_ingester_malformed_total{exchange="upbit"} 1',
+    'kimchi_ingester_malformed_total{exchange="binance"} 1',
     'kimchi_ingester_waiting_minutes 5',
     'kimchi_ingester_decided_minutes_total{outcome="settled"} 6',
     'kimchi_ingester_drift_median_ratio 0.00007',
@@ -121,14 +63,14 @@ t.test('a figure has the same name in the status hash and as a metric', async t 
   for (const [field, line] of [
     ['open_minutes', 'kimchi_ingester_open_minutes 9'],
     ['gaps_upbit-down', 'kimchi_ingester_gaps_total{reason="upbit-down"} 4'],
-    ['upbit_silences', 'kimchi_ingester_silences_total{exchange="upbit"} 4'],
+    ['binance_silences', 'kimchi_ingester_silences_total{exchange="binance"} 1'],
     ['redis_writes_stored', 'kimchi_ingester_redis_writes_total{outcome="stored"} 95'],
   ] as const) {
     t.equal(fields[field], line.split(' ').at(-1), field)
     t.ok(lines.includes(line), line)
   }
   t.match(fields, {
-    upbit_watermark_age_ms: '2000',
+    binance_watermark_age_ms: '2000',
     held_back: 'A (halted: an exchange has halted it); B (halted: as well)',
     drift_median_e4: '70',
   })

@@ -53,6 +53,7 @@ t.test('below -75 % or above +300 % only an allowed pair has a sample, live and 
   }
 })
 
+// docs/faults.md, 15
 t.test('each leg is carried for 60 minutes after its last known trade and no longer', async t => {
   for (const [name, reason] of [
     ['upbit', 'no-upbit-price'],

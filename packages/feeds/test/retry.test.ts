@@ -1,7 +1,7 @@
 import { createManualClock } from '@kimchi/core/testing'
 import { createMemoryLog } from '@kimchi/testkit'
 import t from 'tap'
-import { httpErrorOf, isBlocked } from '../src/http-error.ts'
+import { httpErrorOf } from '../src/http-error.ts'
 import { Retry } from '../src/retry.ts'
 import { delayAfter } from './harness.ts'
 
@@ -24,27 +24,6 @@ t.test('the next attempt comes no earlier than the time an exchange names', asyn
 // docs/faults.md, 102
 t.test('a long stated wait is late by half a minute at most', async t => {
   t.equal(Math.round(delayAfter(0, 1, refused(418, 28_800_000))), 28_830_000)
-})
-
-t.test('after a refusal without a time the wait depends on its status', async t => {
-  const delayOf = (status: number) => delayAfter(0, 0, refused(status))
-  t.strictSame([429, 418, 403, 451, 503].map(delayOf), [250, 300_000, 250, 600_000, 250])
-})
-
-t.test('only 418 and 451 count as blocked', async t => {
-  t.strictSame(
-    [403, 418, 451, 429, 503, 302].map(status => isBlocked(refused(status))),
-    [false, true, true, false, false, false],
-  )
-  t.equal(isBlocked(new Error('451')), false)
-})
-
-t.test('a success lets the next failure wait as the first one did', t => {
-  const { retry } = createRetry()
-  t.strictSame([retry.delay(), retry.delay(), retry.failures], [500, 1_000, 2])
-  retry.reset()
-  t.strictSame([retry.delay(), retry.failures], [500, 1])
-  t.end()
 })
 
 t.test('of ten failures in a row the first and the last get a line', async t => {

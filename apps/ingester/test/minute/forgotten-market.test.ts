@@ -21,14 +21,3 @@ t.test('a market that Upbit forgets leaves the list within four minutes, one tha
   await pass(2.5)
   t.ok((await read.live()).includes('DOGE'), 'its SNAPSHOT comes again')
 })
-
-// docs/exchanges.md, Unconfirmed
-t.test('where a renewal brings no SNAPSHOTs at all, a market that rests stays', async t => {
-  const { simulator, read, pass, passUntil, start } = await openLockstep(t, { coins: MARKET_COINS })
-  await start()
-  await passUntil('the first minute', async () => (await read.live()).includes('TRX'))
-  simulator.faults.set({ kind: 'snapshots-once', exchange: 'upbit' })
-  simulator.faults.set({ kind: 'outage', exchange: 'upbit', market: 'KRW-TRX' })
-  await pass(10)
-  t.ok((await read.live()).includes('TRX'))
-})

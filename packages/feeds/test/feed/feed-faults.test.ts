@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { setTimeout as delay } from 'node:timers/promises'
 import { eventually, passUntil } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { WebSocketServer } from 'ws'
@@ -55,20 +54,6 @@ for (const [protocol, limitMs] of [
       await eventually('the dead socket is gone', () => exchange.sockets.size === 1)
     },
   )
-
-  // docs/faults.md, 15
-  t.test(`${name}: a connection is kept for as long as data comes`, async t => {
-    const { exchange, bringUp, clock, ticks } = await openScripted(t, protocol, {
-      pingEveryMs: undefined,
-    })
-    await bringUp()
-    for (let i = 2; i <= 12; i++) {
-      await clock.advance(limitMs * 0.8)
-      exchange.peers[0]?.socket.send(frameOf(protocol, i))
-      await eventually('the tick', () => ticks.length === i)
-    }
-    t.equal(exchange.state.attempts, 1)
-  })
 }
 
 // docs/faults.md, 71
@@ -211,30 +196,6 @@ t.test('an announced end opens the next connection first, where it costs no minu
   await eventually('the old one is closed', () => exchange.peers[0]?.socket.readyState === 3)
   t.match(interruptions.slice(1), [{}, { pricesFrom: openedAt }])
   t.match(feed.status(), { state: 'up', attempts: 2, reconnects: 0, lastError: undefined })
-})
-
-// docs/faults.md, 18
-t.test('a connection is replaced when it grows old, again and again', async t => {
-  const { exchange, bringUp, clock, feed, interruptions } = await openScripted(t, binanceProtocol, {
-    maxAgeMs: 62_000,
-  })
-  await bringUp()
-  for (let turn = 1; turn <= 3; turn++) {
-    for (let ticks = 0; ticks < 30; ticks++) {
-      await clock.advance(2_000)
-      await bringUp(turn)
-    }
-    for (let ticks = 0; ticks < 60 && exchange.state.attempts === turn; ticks++) {
-      exchange.peers[turn - 1]?.socket.send(miniTicker('BTCUSDT', '5', AT))
-      await clock.advance(2_000)
-      await delay(5)
-    }
-    t.ok(clock.now() % 60_000 >= 10_000 && clock.now() % 60_000 <= 40_000)
-    await bringUp(turn + 1)
-    await eventually('the old one is gone', () => exchange.sockets.size === 1)
-  }
-  t.equal(interruptions.length, 4, 'the start and three changes')
-  t.match(feed.status(), { attempts: 4, reconnects: 0 })
 })
 
 t.test(

@@ -71,23 +71,13 @@ export function Amount({ coin, column }: { coin: CoinPremium; column: AmountColu
 /** Says of a value that it is not current, and since when. */
 export function Stale({ at }: { at: string }) {
   const { t, f, now } = useView()
-  const ms = utcMs(at)
-  return (
-    <span class="why" title={f.utc(ms, now())}>
-      {fill(t.stale, f.time(ms, now()))}
-    </span>
-  )
+  return <span class="why">{fill(t.stale, f.time(utcMs(at), now()))}</span>
 }
 
-/** A time of the API in the time zone of the language; its title is the time in UTC. */
+/** A time of the API in the time zone of the language. */
 export function Time({ at }: { at: string }) {
   const { f, now } = useView()
-  const ms = utcMs(at)
-  return (
-    <time dateTime={`${at}Z`} title={f.utc(ms, now())}>
-      {f.time(ms, now())}
-    </time>
-  )
+  return <time dateTime={`${at}Z`}>{f.time(utcMs(at), now())}</time>
 }
 
 interface FigureProps {

@@ -20,7 +20,6 @@ export function createFormats(language: Language) {
   const unitDisplay = language === 'ko' ? 'narrow' : 'short'
   const count = (value: number, unit: string) =>
     write(Math.floor(value), { style: 'unit', unit, unitDisplay })
-  const utc = (ms: number, now: number) => `${clock(ms, now)} UTC`
   return {
     /** A percentage or a difference, rounded: `+1.24`. Without a sign where nothing but zeros is left. */
     signed: (value: number, digits = 2) => write(value, { signDisplay: 'exceptZero', ...fixed(digits) }),
@@ -37,9 +36,8 @@ export function createFormats(language: Language) {
       return count(seconds / 86_400, 'day')
     },
     /** `13:05 UTC`, in Korean `22:05 KST`; with the date when `now` is on another day. */
-    time: language === 'ko' ? (ms: number, now: number) => `${clock(ms + KST_MS, now + KST_MS)} KST` : utc,
-    /** The same in UTC, whatever the language. */
-    utc,
+    time: (ms: number, now: number) =>
+      language === 'ko' ? `${clock(ms + KST_MS, now + KST_MS)} KST` : `${clock(ms, now)} UTC`,
   }
 }
 

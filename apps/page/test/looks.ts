@@ -31,8 +31,7 @@ export async function looks(t: Test, browser: Browser, base: string): Promise<vo
 }
 
 const LOOKS: Readonly<Record<string, Look>> = {
-  'the range is in the address': ranges,
-  'draws a year as a line on a phone, a week as candles': chartStyles,
+  'draws a year as a line on a phone, a week as candles, and the address names which': chartStyles,
   'the days need no sideways scrolling, each row as high as the next': days,
   'a premium is rounded to two digits, and has a sign where these have one': rounding,
   'the axis of days has no label that is cut off': axisLabels,
@@ -46,16 +45,6 @@ const textsOf = (page: Page, selector: string) => page.locator(selector).allText
 const untilDays = (page: Page, count: number) =>
   page.waitForFunction(count => document.querySelectorAll('.days tbody tr').length === count, count)
 
-async function ranges(t: Test, show: Show) {
-  const page = await show({ hash: '#/BTC/30' })
-  await untilDays(page, 30)
-  await page.getByRole('button', { name: '7 days' }).click()
-  await untilDays(page, 7)
-  t.match(page.url(), /#\/BTC\/7$/)
-  await show({ hash: '#/BTC/12345' })
-  await untilDays(page, 90)
-}
-
 async function chartStyles(t: Test, show: Show) {
   const page = await show({ hash: '#/BTC/365', width: PHONE })
   await page.waitForSelector('.canvas[data-style=line]')
@@ -63,6 +52,8 @@ async function chartStyles(t: Test, show: Show) {
   t.ok(await closes.isVisible(), 'and says so')
   await page.getByRole('button', { name: '7 days' }).click()
   await page.waitForSelector('.canvas[data-style=candles]')
+  await untilDays(page, 7)
+  t.match(page.url(), /#\/BTC\/7$/)
   t.notOk(await closes.isVisible())
 }
 

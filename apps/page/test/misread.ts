@@ -109,17 +109,15 @@ async function secondVisit(t: Test, open: Open) {
 }
 
 async function apiFailing(t: Test, open: Open) {
-  const { page } = await open(t, goodAnswers(), {
-    prepare: page =>
-      page.route('**/api/**', route =>
-        route.fulfill({ status: 500, contentType: 'text/html', body: '<h1>Internal error</h1>' }),
-      ),
-  })
-  await page.getByText('The API answers with an error.').waitFor()
-  const { page: limited } = await open(t, goodAnswers(), {
-    prepare: page => page.route('**/api/**', route => route.fulfill({ status: 429, body: '' })),
-  })
-  await limited.getByText('Too many requests came from this address. Retrying automatically.').waitFor()
+  for (const [status, words] of [
+    [500, 'The API answers with an error. Retrying automatically.'],
+    [429, 'Too many requests came from this address. Retrying automatically.'],
+  ] as const) {
+    const prepare = (page: Page) =>
+      page.route('**/api/**', route => route.fulfill({ status, body: '<h1>No JSON</h1>' }))
+    const { page } = await open(t, goodAnswers(), { prepare })
+    await page.getByText(words).waitFor()
+  }
 }
 
 /** Recorded prices of one moment in August 2026 in a few orders of magnitude, rounded. */

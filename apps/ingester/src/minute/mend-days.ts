@@ -1,4 +1,4 @@
-import { type Context, isWorthALine, type Milliseconds, messageOf } from '@kimchi/core'
+import { type Context, type Milliseconds, messageOf } from '@kimchi/core'
 import type { SampleReader, SampleWriter } from '@kimchi/store'
 
 /** Each coin's days are counted this often, one coin after another. */
@@ -24,7 +24,6 @@ export class DayMending {
   readonly #options: DayMendingOptions
   readonly #context: Context
   #mended = 0
-  #failures = 0
   #problem: string | undefined
 
   constructor(options: DayMendingOptions, context: Context) {
@@ -63,13 +62,11 @@ export class DayMending {
       this.#mended += dates.length
       if (dates.length > 0)
         log.warn({ symbol, dates }, 'rows of days were not the fold of their samples: folded again')
-      this.#failures = 0
       this.#problem = undefined
     } catch (thrown) {
-      this.#failures += 1
-      this.#problem = messageOf(thrown)
-      if (isWorthALine(this.#failures))
-        log.warn({ reason: this.#problem, failures: this.#failures }, 'days are not checked')
+      const problem = messageOf(thrown)
+      if (problem !== this.#problem) log.warn({ reason: problem }, 'days are not checked')
+      this.#problem = problem
     }
   }
 }

@@ -102,8 +102,3 @@ t.test('a coin whose candles are refused is left out, the others are compared', 
   const { measure } = open([...liveSamples(BTC), ...liveSamples(KNC)], [KNC.upbit])
   t.match(await measure([KNC, BTC]), { compared: 10 })
 })
-
-t.test('when all candles are refused no drift is known, least of all zero', async t => {
-  const { measure } = open(liveSamples(KNC), [KNC.upbit])
-  t.equal(await measure([KNC]), undefined)
-})

@@ -110,14 +110,3 @@ t.test('an ingester whose clock is wrong leaves the work to the other', async t 
   t.ok(first.status().stored <= COINS_AT_ONCE * 200, 'no more than it had begun')
   t.match(await check(COINS, MINUTES - 3), RIGHT)
 })
-
-t.test('the other ingester goes on where one was ended', async t => {
-  const { start, untilWhole, check, clock } = await openTwo(t)
-  const first = start(11)
-  start(47)
-  await passUntil(clock, 'it has begun', () => first.status().stored > 0)
-  await first.stop()
-  const seconds = await untilWhole()
-  t.ok(seconds <= SECONDS_ALONE, `${seconds} s`)
-  t.match(await check(COINS, MINUTES - 3), RIGHT)
-})

@@ -100,11 +100,8 @@ t.test('a mending that fails is a warning and named, until it works again', asyn
   await turnRound()
   t.type(mending.status().problem, 'string')
   const warnings = log.lines.filter(({ message }) => message === 'days are not checked')
-  t.match(warnings, [
-    { level: 'warn', fields: { reason: /NOPERM this user lacks \+expireat/ } },
-    { level: 'warn' },
-  ])
-  t.ok(warnings.length < 5, 'not one for each coin')
+  t.match(warnings, [{ level: 'warn', fields: { reason: /NOPERM this user lacks \+expireat/ } }])
+  t.equal(warnings.length, 1, 'not one for each coin')
   await raw.call('ACL', 'SETUSER', 'default', '+expireat')
   await turnRound()
   t.match(mending.status(), { problem: undefined })

@@ -72,23 +72,6 @@ t.test('hands each minute’s sample to the store two seconds after the minute',
   ])
 })
 
-t.test('a stream that passes the minute late is waited for, until five seconds after it', async t => {
-  const { clock, stored, reports, trade, pass } = start(t)
-  for (const [silentMs, outcome] of [
-    [4_400, 'stored'],
-    [5_500, 'behind'],
-  ] as const) {
-    await pass(MINUTE_MS - (clock.now() % MINUTE_MS) - 30_000)
-    trade(141_400_000)
-    await pass(30_500)
-    const before = stored.length
-    await pass(silentMs - 500, ['upbit'])
-    await pass(2_000)
-    t.equal(stored.length - before, outcome === 'stored' ? 1 : 0)
-    if (outcome === 'behind') t.match(reports.at(-1), { gaps: [{ reason: 'behind' }] })
-  }
-})
-
 // docs/faults.md, 85
 t.test('a pause of 2.4 s at any second of a minute costs no minute whose turn it does not hide', async t => {
   for (let second = 0; second < 60; second++) {

@@ -7,7 +7,7 @@ import { type Want, Way } from '../../src/door/way.ts'
 import { httpErrorOf, Unreachable } from '../../src/http-error.ts'
 import { RestClient } from '../../src/rest/client.ts'
 import { AT, createRest, openDoors, serve, simulate, watchFeed } from '../harness.ts'
-import { miniTicker, refuseWith, scriptExchange } from '../scripted-exchange.ts'
+import { miniTicker, scriptExchange } from '../scripted-exchange.ts'
 
 const REGION = refused(451)
 const NO_JSON = new KimchiError('KIMCHI_ERR_REST', 'HTTP 200, the response is no JSON')
@@ -109,27 +109,6 @@ t.test('an aborted request moves nothing', async t => {
   await t.rejects(aborted, TIMEOUT)
   t.equal(way.status().inUse, 'a')
 })
-
-for (const status of ['451 Unavailable', '302 Found', '200 OK']) {
-  // docs/faults.md, 70
-  t.test(`${status} to the handshake: the stream moves to the next base at once, and stays`, async t => {
-    const [front, vision] = [await scriptExchange(t), await scriptExchange(t)]
-    front.state.upgrade = refuseWith(status)
-    const protocol = { ...binanceProtocol, stallAfterMs: 3_600_000 }
-    const { clock, feed, log } = watchFeed(t, { protocol, bases: [front.url, vision.url] })
-    await passUntil(clock, 'the second base', () => vision.peers.length === 1)
-    t.ok(clock.now() - AT < 5_000, `${clock.now() - AT} ms`)
-    vision.peers[0]?.socket.send(miniTicker('BTCUSDT', '5', clock.now()))
-    await eventually('the frame', () => feed.status().state === 'up')
-    t.match(feed.status(), { state: 'up', base: { inUse: vision.url, index: 1 } })
-    t.equal(log.lines.filter(({ message }) => message === 'another base is in use').length, 1)
-    front.state.upgrade = undefined
-    await clock.advance(60_000)
-    vision.peers[0]?.socket.close()
-    await passUntil(clock, 'the reconnect', () => vision.peers.length === 2)
-    t.equal(front.state.attempts, 1, 'the one that works stays')
-  })
-}
 
 // docs/faults.md, 100
 t.test('a stream that breaks within a minute is a failure of its base', async t => {

@@ -46,8 +46,11 @@ export function grown(first: Resources, last: Resources): string[] {
   })
 }
 
-/** What has grown when what expires does so: of fourteen days, from the ninth to the last. None of fewer than three. */
+/**
+ * What has grown when what expires does so: of fourteen days, from the ninth to the last. Nothing in less than a week: an
+ * ingester's cache of candles fills for three days.
+ */
 export function grownOverDays(days: readonly Resources[]): string[] {
   const [settled, last] = [days[Math.ceil((days.length * 9) / 14) - 1], days.at(-1)]
-  return settled && last && days.length >= 3 ? grown(settled, last) : []
+  return settled && last && days.length >= 7 ? grown(settled, last) : []
 }

@@ -19,8 +19,13 @@ t.test('what grows by more than a tenth from the ninth of fourteen days to the l
   t.strictSame(grownOverDays(days(...first, 100, 101, 102, 103, 104, 111)), [
     'bytes have grown from 100 to 111',
   ])
-  t.strictSame(grownOverDays(days(1, 100, 109)), [], 'of three days, from the second')
-  t.strictSame(grownOverDays(days(1, 100)), [], 'of two days, nothing')
+  const week = [10, 50, 60, 70, 100, 100]
+  t.strictSame(
+    grownOverDays(days(...week, 111)),
+    ['bytes have grown from 100 to 111'],
+    'of a week, from the fifth',
+  )
+  t.strictSame(grownOverDays(days(...week)), [], 'in less than a week, nothing')
 })
 
 t.test('a few more waits and listeners may be under way, but no more sockets', async t => {

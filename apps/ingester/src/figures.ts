@@ -115,7 +115,6 @@ export function figuresOf(status: IngesterStatus): Readonly<Record<string, Figur
     halted: eachFeed(({ halted }) => halted.join(', ')),
     unreadable_frames: eachFeed(({ missed }) => missed.map(({ market, count }) => `${market} (${count})`)),
     late_ticks: eachFeed(({ lateTicks }) => lateTicks),
-    refused_ticks: eachFeed(({ refusedTicks }) => refusedTicks),
     attempts: eachFeed(({ attempts }) => attempts),
     silences: eachFeed(feed => feed.silences, counter('Silences of more than 3 s on an open connection.')),
     reconnects: eachFeed(feed => feed.reconnects, counter('Times that data came back after a break.')),

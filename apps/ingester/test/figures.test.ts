@@ -5,7 +5,6 @@ import { NOW, statusWith } from './support/ingester-status.ts'
 t.test('the hash shows the address in use, ages, the watermark, and what is halted', async t => {
   t.match(statusFields(statusWith({})), {
     binance_stream_base: 'wss://b',
-    binance_refused_ticks: '4',
     binance_data_age_ms: '200',
     binance_watermark_age_ms: '250',
     binance_status_age_ms: '60000',

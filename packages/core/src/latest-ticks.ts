@@ -31,10 +31,7 @@ export class LatestTicks {
     upbit: new ExchangeTicks(),
     binance: new ExchangeTicks(),
   }
-  readonly #counts = {
-    upbit: { refusedTicks: 0, lateTicks: 0 },
-    binance: { refusedTicks: 0, lateTicks: 0 },
-  }
+  readonly #lateTicks = { upbit: 0, binance: 0 }
   /** Ends the wait of {@link untilPassed}. */
   #awaited: { readonly minute: EpochMinute; readonly resolve: () => void } | undefined
 
@@ -49,12 +46,11 @@ export class LatestTicks {
     if (isStream && sentAt !== undefined) exchange.skew.add(receivedAt, sentAt)
     if (isAhead) {
       this.miss(tick.exchange, tick.market, receivedAt)
-      this.#counts[tick.exchange].refusedTicks += 1
       return
     }
     if (isStream && tradedAt !== undefined) exchange.markTraded(minuteOf(tradedAt))
     if (isLate) {
-      this.#counts[tick.exchange].lateTicks += 1
+      this.#lateTicks[tick.exchange] += 1
       return
     }
     exchange.ticksOf(tick.market).add(tick)
@@ -133,8 +129,8 @@ export class LatestTicks {
   status(exchange: Exchange) {
     const { watermark, markets } = this.#exchanges[exchange]
     return {
-      /** Ticks refused because they were dated ahead, and frames whose price was not taken because they were late. */
-      ...this.#counts[exchange],
+      /** Frames whose price was not taken because they were late. */
+      lateTicks: this.#lateTicks[exchange],
       /** Markets of which frames could not be read or placed in time. */
       missed: [...markets].flatMap(([market, { missed }]) => (missed ? { market, ...missed } : [])),
       /** The newest event time of its stream; undefined before the first frame. */

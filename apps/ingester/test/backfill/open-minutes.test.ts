@@ -208,29 +208,6 @@ t.test('a clock that steps back hours delays reads by a minute, not by hours', a
   t.equal(reads.length, 1)
 })
 
-t.test(
-  'minutes that an answer left open come again: young ones a minute later, others within five',
-  async t => {
-    for (const [minute, afterMs] of [
-      [D + 590, 60_000],
-      [D + 12, 300_000],
-    ] as const) {
-      const { redis, openMinutes, clock, next } = open()
-      redis.set('BTC', [{ start: minute, end: minute + 1 }])
-      openMinutes.follow([BTC])
-      t.strictSame((await next())?.minutes, [minute])
-      await clock.advance(59_000)
-      t.equal(await next(), undefined)
-      let window = await next()
-      const startedAt = clock.now() - 59_000
-      for (; window === undefined && clock.now() < startedAt + 600_000; window = await next())
-        await clock.advance(1_000)
-      t.strictSame(window?.minutes, [minute])
-      t.equal(clock.now() - startedAt, afterMs)
-    }
-  },
-)
-
 t.test('a clock that steps back hours makes no coin wait for hours', async t => {
   const { redis, openMinutes, clock } = open()
   redis.set('BTC', [{ start: D + 10, end: D + 20 }])

@@ -15,7 +15,6 @@ export function statusWith(changes: object): IngesterStatus {
     attempts: 2,
     silences: 1,
     halted: ['SOLUSDT'],
-    refusedTicks: 4,
     lateTicks: 0,
     missed: [],
     base: {

@@ -22,6 +22,8 @@ export interface Weather {
 /** @param url path and query of the request */
 export type Alteration = (url: string, rows: readonly unknown[]) => readonly unknown[]
 
+type Find = (minute: string, what: string) => void
+
 const PUMP_MS: Milliseconds = 400
 /** As the service's own limit, which runs by the machine's clock. */
 const REQUEST_TIMEOUT_MS: Milliseconds = 10_000
@@ -30,11 +32,7 @@ const REQUEST_TIMEOUT_MS: Milliseconds = 10_000
  * Both exchanges in memory, and the way to them of each host.
  * @param find hears of what a host asks too often
  */
-export function openExchanges(
-  world: World,
-  options: SimulatorOptions,
-  find: (minute: string, what: string) => void,
-) {
+export function openExchanges(world: World, options: SimulatorOptions, find: Find) {
   const simulator: MemorySimulator = createSimulator({
     clock: { now: () => world.now },
     limits: false,

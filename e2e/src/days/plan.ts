@@ -14,10 +14,8 @@ const KINDS: Kinds = { ...EXCHANGE_KINDS, ...NETWORK_KINDS, ...HOST_KINDS, ...RE
 /** Each day ends without faults for an hour, a shorter run for a fourth of it: what can be known is to be stored by then. */
 const QUIET_MINUTES = 60
 
-/** Minutes after the last fault's end by which nothing that can be known is missing: docs/faults.md, 112. */
+/** Minutes after a fault's end by which nothing that can be known is missing: docs/faults.md, 112. */
 const WHOLE_WITHIN = 5
-/** A ban may state ten minutes, and we wait as long for a block, after its end too. */
-const WHOLE_WITHIN_OF_BAN = 15
 
 /** The lists are read once an hour, and a pair that nobody has published is compared in the next minute. */
 const TRACKED_WITHIN_MS = 70 * MINUTE_MS
@@ -115,7 +113,7 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
   /** The faults since all was well. */
   let episode = { from: world.now, to: world.now, kinds: ['start'] }
   const beginOne = async (name: string): Promise<void> => {
-    const { minutes: range, sparesLive = false, begin } = KINDS[name] as Kind
+    const { minutes: range, sparesLive = false, wholeWithin = WHOLE_WITHIN, begin } = KINDS[name] as Kind
     const [least, most] = range.map(Math.log) as [number, number]
     const forMs = Math.ceil(Math.exp(least + draws.next() * (most - least)) * MINUTE_MS)
     // Two of a kind would be another fault: what two answers lack is halted.
@@ -130,7 +128,7 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
     note(`${name} begins: ${drawn.join(', ')}`)
     const end = await beginning
     for (const of of sparesLive ? [] : hit.size > 0 ? hit : ['all'])
-      trouble(of, forMs + wholeWithin([name]) * MINUTE_MS)
+      trouble(of, forMs + wholeWithin * MINUTE_MS)
     for (const span of spans.slice(before)) {
       span.to = world.now + forMs + BACK_WITHIN_MS
       if (name === 'delisting')
@@ -206,14 +204,10 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
     unseen: isIn('loss'),
     /** The faults that are over, where none is active. */
     past: () => (active.size === 0 && episode.kinds.length > 0 ? episode : undefined),
-    wholeWithin: () => wholeWithin(episode.kinds),
+    wholeWithin: () => Math.max(...episode.kinds.map(kind => KINDS[kind]?.wholeWithin ?? WHOLE_WITHIN)),
     /** Nothing that can be known is missing any more. */
     recovered: () => {
       episode = { from: world.now, to: world.now, kinds: [] }
     },
   }
-}
-
-function wholeWithin(kinds: readonly string[]): number {
-  return kinds.some(kind => kind === 'ban' || kind === 'block') ? WHOLE_WITHIN_OF_BAN : WHOLE_WITHIN
 }

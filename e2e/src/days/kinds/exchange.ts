@@ -81,14 +81,16 @@ export const EXCHANGE_KINDS: Kinds = {
     const when = retryAfter === undefined ? {} : { retryAfter }
     return { kind: 'refuse', exchange: pick.exchange(), status, on: 'rest', share, ...when }
   }),
-  // Our own waits for these are five and ten minutes.
-  block: simulated([1, 40], pick => {
-    return { kind: 'refuse', exchange: pick.exchange(), status: pick.of(418, 451), on: 'rest' }
-  }),
-  ban: simulated([5, 60], (pick, now) => {
-    const retryAfter = pick.of<number | string>(60, 600, new Date(now + 600_000).toUTCString())
-    return { kind: 'refuse', exchange: pick.exchange(), status: pick.of(418, 429), retryAfter }
-  }),
+  // Our own waits for a 418 and a 451 are five and ten minutes.
+  ban: simulated(
+    [1, 60],
+    (pick, now) => {
+      const retryAfter = pick.of<number | string>('', 60, 600, new Date(now + 600_000).toUTCString())
+      const status = pick.of(418, 429, 451)
+      return { kind: 'refuse', exchange: pick.exchange(), status, on: pick.of('rest', 'both'), retryAfter }
+    },
+    { wholeWithin: 15 },
+  ),
   // While the other one is well; then the other way round.
   'refused base': {
     minutes: [15, 60],

@@ -31,6 +31,8 @@ export interface Kind {
   readonly minutes: readonly [number, number]
   /** Whether the service lives through it without losing a live minute. @default false */
   readonly sparesLive?: boolean
+  /** Minutes after its end by which nothing is missing, by what docs/faults.md states. @default 5 */
+  readonly wholeWithin?: number
   /** Whether it loses frames, which shows when they are the last before a minute's end. @default false */
   readonly losesFrames?: boolean
   /** Begins it; the returned function ends it, where it doesn't end by itself. */

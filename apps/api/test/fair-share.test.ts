@@ -14,24 +14,27 @@ const SYMBOLS = Array.from({ length: 200 }, (_, n) => `C${n}`)
 
 /** Mebibytes that compose gives a replica. */
 const SHIPPED_LIMIT = 256
-/** Connections that pipeline without end and read nothing. */
-const COUNT = 1_000
-/** Connections that do the same, each of which comes again as soon as it is cut. */
+/** Connections that come again as soon as they are cut. */
 const COMING_AGAIN = 40
 /** Another caller waits no longer, by the replica's processor time: the wall's clock tells of other tests as well. */
 const LONGEST_WAIT_MS = 10_000
 /** By the wall's clock. */
 const GIVEN_UP_AFTER_MS = 30_000
 
+/** What a flooder sends that waits for an answer first, as callers do. */
+const ONE = `GET ${LIVE} HTTP/1.1\r\nHost: a\r\n\r\n`
+
 /** Floods a port, and says so when as many connections were cut as there were at first. */
 const FLOOD = `
   const { connect } = require('node:net')
-  const { parentPort, workerData: { port, count, texts, comesAgain } } = require('node:worker_threads')
+  const { parentPort, workerData: { port, count, texts, comesAgain, before } } = require('node:worker_threads')
   let cut = 0
   const open = bytes => {
-    const socket = connect(port, '127.0.0.1').pause().on('error', () => {})
+    const socket = connect(port, '127.0.0.1').on('error', () => {})
     const send = () => { while (socket.writable && socket.write(bytes)); }
-    socket.on('connect', send).on('drain', send)
+    const flood = () => { socket.pause().on('drain', send); send() }
+    if (before) socket.once('connect', () => socket.write(before)).once('data', flood)
+    else socket.once('connect', flood)
     socket.on('close', () => {
       cut += 1
       if (cut === count) parentPort.postMessage('all are cut')
@@ -57,14 +60,16 @@ for (const day of days) await writer.importDay('C0', day)
 await writer.writeMinute(minuteOf(Date.now()))
 
 // docs/faults.md, 67
-t.test(
-  `${COUNT} connections that pipeline every kind of request and read nothing are cut, others answered`,
-  async t => {
+for (const [who, before, count] of [
+  ['pipeline every kind of request', '', 1_000],
+  ['do so after a first answer', ONE, 200],
+] as const) {
+  t.test(`${count} connections that ${who} and read nothing are cut, others answered`, async t => {
     const cgroup = createMemoryCgroup(t)
     cgroup?.limit(SHIPPED_LIMIT)
     const replica = await startReplica(t, redis.url, { histories: ['C0'], ...(cgroup && { cgroup }) })
     const askBoth = await openCallers(t, replica)
-    const flood = startFlood(t, replica.port, { count: COUNT })
+    const flood = startFlood(t, replica.port, { count, before })
     let isOver = false
     flood.once('message', () => {
       isOver = true
@@ -72,27 +77,20 @@ t.test(
     while (!isOver) await askBoth()
     t.equal(replica.child.exitCode ?? replica.child.signalCode, null, 'the replica lives')
     t.comment(`${Math.round(cgroup?.peak() ?? 0)} of ${SHIPPED_LIMIT} MB`)
-  },
-)
+  })
 
-t.test(
-  `Flooders that come again as soon as they are cut keep out neither a new caller nor an old one`,
-  async t => {
+  t.test(`${COMING_AGAIN} that ${who}, and come again when they are cut, keep nobody out`, async t => {
     const replica = await startReplica(t, redis.url, { histories: ['C0'] })
     const askBoth = await openCallers(t, replica)
-    const flood = startFlood(t, replica.port, { count: COMING_AGAIN, comesAgain: true })
+    const flood = startFlood(t, replica.port, { count: COMING_AGAIN, before, comesAgain: true })
     await once(flood, 'message')
     for (let n = 0; n < 5; n++) await askBoth()
-  },
-)
+  })
+}
 
-function startFlood(
-  t: Test,
-  port: number,
-  { count, comesAgain = false }: { count: number; comesAgain?: boolean },
-) {
+function startFlood(t: Test, port: number, flood: { count: number; before: string; comesAgain?: boolean }) {
   const texts = Object.values(KINDS).map(request => request.repeat(Math.ceil(65_536 / request.length)))
-  const worker = new Worker(FLOOD, { eval: true, workerData: { port, count, texts, comesAgain } })
+  const worker = new Worker(FLOOD, { eval: true, workerData: { port, texts, ...flood } })
   t.teardown(() => worker.terminate())
   return worker
 }

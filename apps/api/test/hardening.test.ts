@@ -79,6 +79,24 @@ t.test('a large body is refused readably, and what follows it is answered', asyn
   }
 })
 
+// docs/faults.md, 67
+t.test('who connects and says nothing is cut, who has said all is answered', async t => {
+  const { listen } = await openTestApp(t, boardOf(MINUTE), PATIENT)
+  const port = await listen()
+  const silent = await openRaw(port)
+  await silent.closed
+  const leaving = await openRaw(port)
+  leaving.socket.end()
+  await leaving.closed
+  const done = await openRaw(port)
+  done.socket.end(`GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`)
+  await done.closed
+  t.strictSame(
+    parseAnswers(done.bytes()).map(({ status }) => status),
+    [200],
+  )
+})
+
 t.test('answers without waiting for the end of an endless body', async t => {
   const { listen } = await openTestApp(t, boardOf(MINUTE), PATIENT)
   const [answer] = await exchange(
@@ -128,35 +146,36 @@ t.test('a client that reads nothing is cut', async t => {
   const { listen, server } = await openTestApp(t, boardOf(MINUTE, MANY), { unreadTimeout: 300 })
   const port = await listen()
   const connected = once(server, 'connection')
-  const greedy = await openRaw(port)
+  const request = `GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`
+  const greedy = await openRaw(port, request)
   t.teardown(() => greedy.socket.destroy())
   greedy.socket.pause()
-  greedy.socket.write(`GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`.repeat(3_000))
   const [accepted] = await connected
+  greedy.socket.write(request.repeat(3_000))
   await once(accepted, 'close')
   t.ok(greedy.socket.isPaused())
 })
 
 // docs/faults.md, 67
 t.test('a connection with more than its share of unanswered requests is cut, others are not', async t => {
-  const { listen, server } = await openTestApp(t, boardOf(MINUTE), { pipelined: 100 })
+  const { listen } = await openTestApp(t, boardOf(MINUTE), { pipelined: 100 })
   const port = await listen()
   const clients: RawConnection[] = []
   t.teardown(() => {
     for (const { socket } of clients) socket.destroy()
   })
+  const request = `GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`
   while (clients.length < 10) {
-    const accepted = once(server, 'connection')
-    clients.push(await openRaw(port))
-    await accepted
+    const client = await openRaw(port, request)
+    await once(client.socket, 'data')
+    clients.push(client)
   }
   const [modest, greedy] = clients as [RawConnection, RawConnection]
-  const request = `GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`
   modest.socket.write(request.repeat(11))
   greedy.socket.write(request.repeat(12))
   await greedy.closed
   const answers = () => String(modest.bytes()).split('HTTP/1.1 200').length - 1
-  await eventually('all are answered', () => answers() === 11)
+  await eventually('all are answered', () => answers() === 12)
   t.notOk(modest.socket.destroyed)
 })
 

@@ -1,4 +1,5 @@
-import { createServer, type RequestListener } from 'node:http'
+import { type RequestListener, Server, type ServerOptions } from 'node:http'
+import type { Socket } from 'node:net'
 import { fastifyCors } from '@fastify/cors'
 import { type Context, isWorthALine } from '@kimchi/core'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -33,9 +34,9 @@ export function createApp({ documents, clock, log, limits: changed }: AppOptions
       const answer: RequestListener = (request, response) =>
         connections.begin(request, response, () => handle(request, response))
       // Node would answer an Expect that it doesn't know itself, past every limit.
-      return createServer(limits.server, answer)
+      return new CallersServer(limits.server, connections)
+        .on('request', answer)
         .on('checkExpectation', answer)
-        .on('connection', socket => connections.open(socket))
     },
     clientErrorHandler: (error, socket) => sender.refuse(error, socket),
     // The router complains about a path that can't be decoded, before any hook.
@@ -64,6 +65,23 @@ export function createApp({ documents, clock, log, limits: changed }: AppOptions
   })
   addRoutes(app, { documents, sender, clock })
   return { app, durations: sender.durations }
+}
+
+/** Serves a connection once it has begun as a caller's does. Node serves those that are emitted. @see node:http 'connection' */
+class CallersServer extends Server {
+  readonly #connections: Connections
+
+  constructor(options: ServerOptions, connections: Connections) {
+    super(options)
+    this.#connections = connections
+  }
+
+  override emit(event: string, ...args: unknown[]): boolean {
+    const serve = () => super.emit(event, ...args)
+    if (event !== 'connection') return serve()
+    this.#connections.open(args[0] as Socket, serve)
+    return true
+  }
 }
 
 /** CORS runs in preParsing, after the onRequest hooks that answer all other requests. */

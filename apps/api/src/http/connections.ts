@@ -8,12 +8,14 @@ export const LIMITS = {
   unreadTimeout: 22_500,
   /** Requests that are not answered yet, besides one for each connection, which share them; each takes 4 kB. */
   pipelined: 4_000,
+  /** Requests in what is read first of a connection: so many of each, and twenty times as many that all share. */
+  begun: 100,
   server: {
     /** Request line and headers together. */
     maxHeaderSize: 8_192,
     /**
-     * From the first byte of a request, or from connecting, to the last of its headers. In a flood a caller waits for
-     * up to 10 s of processor time until anything is read of it (docs/faults.md, 67), and must not get a 408 for that.
+     * From the first byte of a request, or from connecting, to the last of its headers. In a flood a caller may wait for
+     * up to 10 s of processor time until more is read of it (docs/faults.md, 67), and must not get a 408 for that.
      */
     headersTimeout: 20_000,
     /** Until the end of a request's body, which nothing reads. */
@@ -31,14 +33,22 @@ export const LIMITS = {
   },
 }
 
+/** Turns of Node's loop in which a flood is not read, after one in which it is. */
+const TURNS_BETWEEN = 32
+
+/** What ends the headers of a request. */
+const END_OF_HEADERS = '\r\n\r\n'
+
+/** After such a header come bytes that are no requests, which cost Node nothing. */
+const ANNOUNCES_BODY = /^(?:content-length: *0*[1-9]|transfer-encoding:)/im
+
 /** Cuts connections, so that memory stays bounded whatever clients ask for and don't read. */
 export class Connections {
   readonly #limits: typeof LIMITS
   /** The responses of each that are not sent yet, oldest first. */
   readonly #pending = new Map<Socket, ServerResponse[]>()
-  /** Connections that wait to be read, oldest first: those that were answered before, and all others. */
-  readonly #answered = new Set<Socket>()
-  readonly #others = new Set<Socket>()
+  /** Connections that wait to be read. */
+  readonly #waiting = new Set<Socket>()
   #turns = 0
   #nextTurn: NodeJS.Immediate | undefined
 
@@ -46,12 +56,25 @@ export class Connections {
     this.#limits = limits
   }
 
-  /** Notes a connection, before its first request. */
-  open(socket: Socket): void {
+  /**
+   * Has Node serve a new connection when it has begun as a caller's does. Node parses all that it reads, and then creates
+   * an error for each request of a connection that is cut: in a flood of 1,000 others would wait a hundred times longer.
+   */
+  open(socket: Socket, serve: () => void): void {
+    const cut = () => socket.destroy()
     this.#pending.set(socket, [])
-    // Not before Node has begun to read.
-    if (this.#nextTurn) process.nextTick(() => this.#wait(socket))
     socket.once('close', () => this.#forget(socket))
+    socket.on('error', cut).on('end', cut).setTimeout(this.#limits.server.headersTimeout, cut)
+    socket.once('data', (begun: Buffer) => {
+      socket.off('end', cut).off('timeout', cut).setTimeout(0)
+      socket.pause()
+      const most = this.#limits.begun * (1 + 20 / this.#pending.size)
+      const [head = '', ...others] = begun.toString('latin1').split(END_OF_HEADERS)
+      if (others.length > most && !ANNOUNCES_BODY.test(head)) return cut()
+      serve()
+      socket.unshift(begun)
+      socket.resume()
+    })
   }
 
   /** Handles a request when all before it on its connection are answered: whoever is cut first costs nothing more. */
@@ -65,7 +88,7 @@ export class Connections {
     else {
       last.once('close', () => socket.writable && handle())
       this.cutUnlessRead(socket)
-      if (unanswered > 1 + this.#limits.pipelined / this.#pending.size) this.#cut(socket)
+      if (unanswered > this.#share()) this.#cut(socket)
     }
   }
 
@@ -83,10 +106,12 @@ export class Connections {
     else last.once('close', end)
   }
 
-  /**
-   * Cuts a connection that has more than its share, and has all others wait for their turn, as Node parses all of the
-   * 64 kB that it reads of a connection, a thousand requests, and frees their memory only when it has closed it.
-   */
+  /** How many requests of a connection may be unanswered. */
+  #share(): number {
+    return 1 + this.#limits.pipelined / this.#pending.size
+  }
+
+  /** Cuts a connection that has more than its share, and has all others wait for their turn. */
   #cut(socket: Socket): void {
     // When a connection closes, Node creates an error for each of its requests. Their stacks would double the cost.
     const { stackTraceLimit } = Error
@@ -98,40 +123,26 @@ export class Connections {
     })
     socket.destroy()
     this.#forget(socket)
-    for (const other of this.#pending.keys()) this.#wait(other)
-  }
-
-  #wait(socket: Socket): void {
-    socket.pause()
-    if (this.#answered.has(socket) || this.#others.has(socket)) return
-    if (socket.bytesWritten > 0) this.#answered.add(socket)
-    else this.#others.add(socket)
+    for (const other of this.#pending.keys()) if (other.bytesWritten > 0) this.#waiting.add(other.pause())
     this.#nextTurn ??= setImmediate(() => this.#readNext())
   }
 
   /**
-   * Reads one in each turn of Node's loop. Those that were answered before don't wait for newcomers. Of these mostly the
-   * newest are read, as a flood may have come before a caller, but the first as well, as it may go on coming after it.
+   * Reads one at a time: the one that was sent most, as a flood has had few answers. In between Node's loop turns so often
+   * that new callers are answered, as it accepts one connection a turn.
    */
   #readNext(): void {
-    const [answered] = this.#answered
-    const others = [...this.#others]
-    const newest = others.at(-1)
-    const candidates = [answered, newest, newest, newest, others[0]]
-    const next = candidates[this.#turns % candidates.length] ?? answered ?? others[0]
+    let [next] = this.#waiting
     this.#turns += 1
     this.#nextTurn = next && setImmediate(() => this.#readNext())
-    next?.resume()
-    if (next) this.#leave(next)
+    if (next === undefined || this.#turns % TURNS_BETWEEN > 0) return
+    for (const socket of this.#waiting) if (socket.bytesWritten > next.bytesWritten) next = socket
+    this.#waiting.delete(next)
+    next.resume()
   }
 
   #forget(socket: Socket): void {
     this.#pending.delete(socket)
-    this.#leave(socket)
-  }
-
-  #leave(socket: Socket): void {
-    this.#answered.delete(socket)
-    this.#others.delete(socket)
+    this.#waiting.delete(socket)
   }
 }

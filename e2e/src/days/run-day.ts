@@ -77,10 +77,11 @@ export async function runDay(options: DayOptions) {
   const exchanges = openExchanges(world, { seed: `day ${seed}`, coins, speed: isBusy ? 1 : 0.2 }, find)
   const redis = await openDayRedis(world, server)
   const isAll = draws.next() < 0.3
-  const ingesters = ['a', 'b'].map(name =>
+  const others = new Draws(seed, 'callers')
+  // Two hide from each other what one loses.
+  const ingesters = (others.next() < 0.4 ? ['a'] : ['a', 'b']).map(name =>
     createIngester(name, world, exchanges, redis, isAll, logOf(name, note)),
   )
-  const others = new Draws(seed, 'callers')
   // One has the true time but for faults, the other never has.
   const replicas = [
     await createReplica('api', world, redis, logOf('api', note), 0),

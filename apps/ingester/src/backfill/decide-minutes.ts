@@ -90,27 +90,15 @@ export function candleSampleOrGap(
   })
 }
 
-/**
- * The coin's own candles. Binance's begin at Upbit's turn, which comes later: until then another ingester may have
- * decided the minutes.
- */
+/** The coin's own candles. Upbit's turn comes later: until then another ingester may have decided the minutes. */
 async function fetchOwn(
   coin: Coin,
   minute: EpochMinute,
   blocks: CandleBlockCache,
-  isWanted = async () => true,
+  isWanted: () => Promise<boolean> = async () => true,
 ) {
-  const fetchBinance = () => blocks.blockOf('binance', coin.binance, minute)
-  let begun: Promise<CandleBlock> | undefined
-  const upbit = await blocks.blockOf('upbit', coin.upbit, minute, {
-    isWanted: async () => {
-      const is = await isWanted()
-      if (is) begun = fetchBinance()
-      begun?.catch(() => {})
-      return is
-    },
-  })
-  return { upbit, binance: await (begun ?? fetchBinance()) }
+  const upbit = await blocks.blockOf('upbit', coin.upbit, minute, { isWanted })
+  return { upbit, binance: await blocks.blockOf('binance', coin.binance, minute) }
 }
 
 /** The candles that every coin needs. */

@@ -153,8 +153,9 @@ export const EXCHANGE_KINDS: Kinds = {
   'refused market': simulated([1, 20], pick => {
     return { kind: 'reject', exchange: 'upbit', market: market('upbit', pick.of(...COINS)) }
   }),
+  // It stays while it trades: docs/architecture.md.
   'omitted market': simulated([1, 30], pick => {
-    const without = pick.halting('binance', 2)
+    const without = pick.halting('binance')
     return { kind: 'rest', exchange: 'binance', mode: 'omit', path: '/api/v3/ticker', without }
   }),
   halt: simulated([2, 90], pick => {

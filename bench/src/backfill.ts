@@ -63,7 +63,10 @@ async function measure(t: Teardown, coins: number, days: number, percent: number
   ]
 }
 
-/** Makes a gap of every coin. Returns the seconds from the minute's end until the first and the last have a sample. */
+/**
+ * Silences Upbit around a minute's end, so that every coin misses that minute. Returns how many seconds later the first
+ * and the last coin have its candle sample.
+ */
 async function measureGap({ faults }: Simulator, reader: SampleReader, symbols: readonly string[]) {
   const minute = minuteOf(Date.now() + SILENCE_MS) + 1
   await delay(minuteStart(minute) - SILENCE_MS / 2 - Date.now())

@@ -47,7 +47,7 @@ export const settings = {
     allowed: 'an integer from 0 to 400; unset: `SAMPLE_RETENTION_DAYS`',
   },
   UPBIT_REQUESTS_PER_SECOND: integerSetting(
-    'candle requests a second to Upbit, of the 10 that it allows an address; Compose and Kubernetes set 4 for each of two ingesters on one',
+    'REST requests a second to Upbit, of the 10 that it allows an address, and 2.5 times as many to Binance; Compose and Kubernetes set 4 for each of two ingesters on one',
     8,
     { min: 1, max: 10 },
   ),

@@ -6,7 +6,7 @@ import type { IngesterStatus } from './status.ts'
 export interface MetricsOptions {
   readonly version: string
   readonly status: () => IngesterStatus
-  /** Redis' health; undefined when Redis does not answer. */
+  /** Redis' health; undefined when Redis does not answer, refuses, or has no functions yet. */
   readonly redisHealth: () => Promise<ServerHealth | undefined>
 }
 

@@ -7,11 +7,11 @@ export interface PopoverFormProps {
   readonly label: ComponentChildren
   readonly name: string
   readonly children: ComponentChildren
-  /** Takes what was entered; gives why it is refused. */
+  /** Takes the entry, or returns why it is refused. */
   readonly onSubmit: (entered: FormData) => string | undefined
 }
 
-/** A button, and a form that it opens above all else; the form closes when what was entered is taken. */
+/** A button and the form that it opens below itself. The form closes once its entry is accepted. */
 export function PopoverForm({ kind, label, name, children, onSubmit }: PopoverFormProps) {
   const form = useRef<HTMLFormElement>(null)
   const [refusal, refuse] = useState<string>()

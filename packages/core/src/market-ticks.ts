@@ -31,7 +31,7 @@ const NOTHING: Known = { minute: Number.NEGATIVE_INFINITY }
 
 /** What is known of one market in the running minute and before it, and whether it is halted. */
 export class MarketTicks {
-  /** When the exchange was asked for the status that says "not trading"; undefined while it trades. */
+  /** When the status "not trading" was asked for, or came in a frame; undefined while it trades. */
   haltedAt: EpochMs | undefined
   #upToNow = NOTHING
   /** What was known before the newest minute began. */
@@ -111,7 +111,7 @@ export class MarketTicks {
     return [frame?.receivedAt, seed && askedAt(seed)].some(heardAt => heardAt !== undefined && heardAt > at)
   }
 
-  /** A SNAPSHOT confirms all frames since `from`; a seed only those that have come since it was asked for. */
+  /** From when on frames count: from `from` with a SNAPSHOT since, else from a seed's request, else never. */
   #confirmedFrom(minute: EpochMinute, from: EpochMs, seed: Tick | undefined): EpochMs {
     const snapshot = this.#confirmation
     if (snapshot && snapshot.receivedAt >= from && snapshot.eventAt < minuteStart(minute)) return from

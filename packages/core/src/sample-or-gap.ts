@@ -54,7 +54,7 @@ export interface MinuteLegs {
   readonly binanceUp: boolean
   /** Whether any premium of this pair is plausible. @default false */
   readonly allowed?: boolean | undefined
-  /** Undefined when nothing is known of it. */
+  /** Each leg is undefined while nothing has been heard of its market. */
   readonly upbit: Leg | undefined
   readonly binance: Leg | undefined
   readonly rate: Leg | undefined

@@ -170,7 +170,7 @@ function toBoard(reply: unknown): Board {
   }
 }
 
-/** The caller counts what can't be parsed: one damaged entry must not hide the others. */
+/** The caller counts what can't be parsed: one corrupt entry must not hide the others. */
 function readable<V, T>(entries: readonly [V, V][], parse: (key: V, value: V) => T | undefined): Readable<T> {
   const parsed = entries.map(([key, value]) => parse(key, value)).filter(entry => entry !== undefined)
   return { entries: parsed, corrupt: entries.length - parsed.length }

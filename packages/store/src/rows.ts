@@ -34,7 +34,7 @@ export function formatLiveRow(sample: Sample, name: string): string {
   })
 }
 
-/** Reads a row from an entry of `{kp}:live`; undefined when the entry is damaged. */
+/** Reads a row from an entry of `{kp}:live`; undefined when the entry is corrupt. */
 export function parseLiveRow(symbol: string, json: string): BoardRow | undefined {
   const row = parseObject(json)
   const premiumE4 = Math.round(Number(row.premium_pct) * 10_000)
@@ -45,7 +45,7 @@ export function parseLiveRow(symbol: string, json: string): BoardRow | undefined
   return { symbol, minute, premiumE4, json }
 }
 
-/** Reads a coin from an entry of `{kp}:coins`; undefined when the entry is damaged. */
+/** Reads a coin from an entry of `{kp}:coins`; undefined when the entry is corrupt. */
 export function parseCoin(symbol: string, text: string): KnownCoin | undefined {
   const { order, name, upbit, binance } = parseObject(text)
   if (typeof name !== 'string' || typeof upbit !== 'string' || typeof binance !== 'string') return undefined
@@ -53,7 +53,7 @@ export function parseCoin(symbol: string, text: string): KnownCoin | undefined {
   return { symbol, name, upbit, binance, order: order ?? undefined }
 }
 
-/** Reads a day from an entry of `{kp}:daily:<symbol>`; undefined when the entry is damaged. */
+/** Reads a day from an entry of `{kp}:daily:<symbol>`; undefined when the entry is corrupt. */
 export function parseDay(date: UtcDate, text: string): Day | undefined {
   const { open, high, low, close, sum, samples, first, last } = parseObject(text)
   if (parseTimestamp(`${date}T00:00:00`) === undefined) return undefined

@@ -50,7 +50,7 @@ export function createApp({ documents, clock, log, limits: changed }: AppOptions
   app.server.maxConnections = limits.connections
   // It runs before any route's own hook, and for requests without a route too.
   app.addHook('onRequest', (request, reply, done) => {
-    // After an Upgrade header Node reads nothing more from the connection.
+    // Node drops what came in the same read after a request with an Upgrade header: it would get no answer.
     if (request.raw.headers.upgrade !== undefined) reply.raw.shouldKeepAlive = false
     const response = responseWithoutRoute(request, reply)
     if (response === undefined) done()
@@ -102,7 +102,7 @@ function answerPreflights(app: FastifyInstance, sender: Sender): void {
   })
 }
 
-/** The response to a request that no route answers; undefined for any other. Its body is never read. */
+/** The response to a request without a route or a usable Host; undefined for any other. Its body is never read. */
 function responseWithoutRoute(request: FastifyRequest, reply: FastifyReply): HttpResponse | undefined {
   const { method, url } = request
   const { headers, httpVersion } = request.raw

@@ -1,7 +1,10 @@
 import { type EpochMinute, MAX_CARRY_MS, MINUTE_MS } from '@kimchi/core'
 import type { MinuteCandle } from '@kimchi/feeds'
 
-/** A candle's price is carried over at most this many minutes: its start stands for its last trade. */
+/**
+ * A candle's price is carried over at most this many minutes. When in its minute it traded last is unknown and counts as
+ * its start: one less than for a live price.
+ */
 export const CARRY_MINUTES = MAX_CARRY_MS / MINUTE_MS - 1
 
 /** An exchange may publish a candle late, but not later than this many minutes after the candle's end. */
@@ -28,7 +31,7 @@ export class CandleBlock {
   readonly newestTrade: EpochMinute
   /** Whether a candle is missing that another answer may have. */
   readonly isUnconfirmed: boolean
-  /** What is wrong with the rows that could not be read, in which a candle may be; undefined where there was none. */
+  /** What is wrong with rows that could not be read, any of which may be a candle; undefined when all could. */
   readonly problem: string | undefined
   /** Candles with a trade, by their minutes. */
   readonly #trades: ReadonlyMap<EpochMinute, MinuteCandle>

@@ -15,7 +15,7 @@ import { decideWindow } from './decide-minutes.ts'
 const COINS_AT_A_TIME = 4
 const MINUTES = 10
 
-/** Newer minutes may not be stored, or their candles not be complete, yet. */
+/** Newer minutes may not be stored yet, or their candles may still change. */
 const NEWEST_AGE_MS: Milliseconds = 300_000
 
 /** How far live samples are from candle samples of the same minutes. */

@@ -29,7 +29,7 @@ export interface Held {
   readonly text: string
 }
 
-/** Coins whose newest row is more than two minutes old although nothing holds back all of them. */
+/** Coins whose newest row is two minutes old or older although nothing holds back all of them. */
 export class HeldBack {
   /** The newest minute of each coin that was stored; of one without, that before the first report. */
   #newest = new Map<string, EpochMinute>()

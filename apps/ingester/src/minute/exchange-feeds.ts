@@ -33,7 +33,7 @@ export class ExchangeFeeds {
     this.#context = context
   }
 
-  /** The first call opens both feeds; later calls change the subscriptions on the open connections. */
+  /** The first call opens both feeds; later calls have each open a connection that takes the new list. */
   setCoins(coins: readonly Coin[]): void {
     for (const exchange of ['upbit', 'binance'] as const) {
       const markets = marketsOf(coins, exchange)

@@ -19,7 +19,7 @@ export interface MinuteLoopOptions {
   readonly onMinute: (report: MinuteReport) => void
 }
 
-/** The loop's status. Counters run since the start. */
+/** Counters start at 0 with the process. */
 export type MinuteStatus = ReturnType<MinuteLoop['status']>
 
 /** The one loop of an ingester: at each minute turn snapshot → quarantine → enqueue. */

@@ -5,7 +5,7 @@ import type { Want } from '../door/way.ts'
 import { CANDLES, type CandlePage, type CandleRequest, readCandles, UnreadableCandles } from './candles.ts'
 import { parseTradingPrices, type TradingPrices } from './trading-prices.ts'
 
-/** One for all clients of the process: it only writes paths. */
+/** ccxt, loaded once a process: it only builds paths. */
 let loading: Promise<Ccxt> | undefined
 
 type Ccxt = Awaited<ReturnType<typeof loadCcxt>>

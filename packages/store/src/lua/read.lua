@@ -1,7 +1,7 @@
 -- Reading ---------------------------------------------------------------------------------------------------
 
 -- Everything a replica needs once per minute. Reply: prices, layout, {symbol coin}*, {symbol live row}*, today's
--- date, {symbol today's row}*, {symbol revision}*
+-- date, {symbol today's row}*, {symbol revision}*, the newest minute
 register_reading('kp_read', function()
   local date = date_of_day(today())
   local meta = redis.call('HMGET', META, 'prices', 'layout')

@@ -2,7 +2,6 @@ import type { Milliseconds } from '@kimchi/core'
 import { functionCall } from '../library.ts'
 import type { RedisConnection } from './connect.ts'
 
-/** How the server that holds the data is doing. */
 export interface ServerHealth {
   readonly latencyMs: Milliseconds
   /** Bytes. */

@@ -82,6 +82,12 @@ class CallersServer extends Server {
     this.#connections.open(args[0] as Socket, serve)
     return true
   }
+
+  /** Also those that have said nothing yet. */
+  override closeAllConnections(): void {
+    super.closeAllConnections()
+    this.#connections.closeAll()
+  }
 }
 
 /** CORS runs in preParsing, after the onRequest hooks that answer all other requests. */

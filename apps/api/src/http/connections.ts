@@ -106,6 +106,10 @@ export class Connections {
     else last.once('close', end)
   }
 
+  closeAll(): void {
+    for (const socket of this.#pending.keys()) socket.destroy()
+  }
+
   /** How many requests of a connection may be unanswered. */
   #share(): number {
     return 1 + this.#limits.pipelined / this.#pending.size

@@ -49,6 +49,8 @@ const ODD_FIELDS: Readonly<Record<Exchange, Readonly<Record<string, FieldsFault[
   },
 }
 
+const REFUSALS: readonly (number | 'hang')[] = [403, 418, 429, 451, 500, 503, 'hang']
+
 const RETRY_AFTER: readonly ((now: EpochMs) => number | string | undefined)[] = [
   () => undefined,
   () => 90,
@@ -70,10 +72,12 @@ export const EXCHANGE_KINDS: Kinds = {
     pick => ({ kind: 'drop', exchange: pick.exchange(), forMs: pick.of(1, 30_000) }),
     { losesFrames: true },
   ),
-  'refused handshake': simulated([1, 30], pick => {
-    const status = pick.of<number | 'hang'>(403, 418, 429, 451, 500, 503, 'hang')
-    return { kind: 'refuse', exchange: pick.exchange(), status, on: 'ws' }
-  }),
+  // Our own waits for a 418 and a 451 are five and ten minutes.
+  'refused handshake': simulated(
+    [1, 30],
+    pick => ({ kind: 'refuse', status: pick.of(...REFUSALS), exchange: pick.exchange(), on: 'ws' }),
+    { wholeWithin: 15 },
+  ),
   'refused request': simulated([1, 40], (pick, now) => {
     const status = pick.of<number | 'hang'>(400, 403, 404, 429, 500, 503, 'hang')
     const retryAfter = pick.of(...RETRY_AFTER)(now)
@@ -81,7 +85,6 @@ export const EXCHANGE_KINDS: Kinds = {
     const when = retryAfter === undefined ? {} : { retryAfter }
     return { kind: 'refuse', exchange: pick.exchange(), status, on: 'rest', share, ...when }
   }),
-  // Our own waits for a 418 and a 451 are five and ten minutes.
   ban: simulated(
     [1, 60],
     (pick, now) => {

@@ -73,6 +73,22 @@ t.test('while replicas come and go', { skip }, async t => {
   })
 
   await t.test(
+    'while one hangs another answers requests with a date; if that is dead, 503 in JSON',
+    async t => {
+      const edge = await openEdge(t, { ...upstream, perSecond: 100_000 })
+      const askAll = (headers = {}) =>
+        Promise.all([1, 2, 3, 4].map(days => ask(edge.port, `${LIVE}/BTC/daily?days=${days}`, { headers })))
+      process.kill(first.process.pid, 'SIGSTOP')
+      const dated = await askAll({ 'if-modified-since': new Date().toUTCString() })
+      t.strictSame(new Set(dated.map(({ status }) => status)), new Set([200]))
+      await second.process.end('SIGKILL')
+      for (const answer of await askAll()) checkUnavailable(t, answer)
+      process.kill(first.process.pid, 'SIGCONT')
+      await second.start()
+    },
+  )
+
+  await t.test(
     'no request fails when a replica hangs: a caller waits 3 s, and it is not asked again for 10 s',
     async t => {
       const { edge, load } = await openLoaded(t, 5)

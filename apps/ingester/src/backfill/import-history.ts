@@ -12,7 +12,7 @@ import {
   RATE_MARKET,
   type UtcDate,
 } from '@kimchi/core'
-import { type RestClient, Retry } from '@kimchi/feeds'
+import { HttpError, type RestClient, Retry } from '@kimchi/feeds'
 import { isRetryable, type SampleReader, type SampleWriter } from '@kimchi/store'
 import { CandleBlockCache, CONFIRM_MISSING_AFTER_MS, type FetchPage } from './candle-block-cache.ts'
 import { type CoinMinutes, type Decided, decideWindow } from './decide-minutes.ts'
@@ -24,7 +24,10 @@ const STEP_MINUTES = 5 * DAY_MINUTES
 /** Coins that go back in time together. */
 const COINS_IN_STEP = 4
 
-/** A coin whose candles fail is left out after so many retries: ten minutes, or an hour of stated waits. */
+/**
+ * A coin whose candles fail without being refused is left out after so many retries: ten minutes, or an hour of stated
+ * waits.
+ */
 const MAX_RETRIES = 30
 
 /** Binance has no candle that opens before. */
@@ -88,7 +91,7 @@ export class HistoryImport {
   constructor(options: HistoryImportOptions, context: Context) {
     this.#options = options
     this.#context = context
-    const mayRetry = (_thrown: unknown, failures: number) => failures < MAX_RETRIES
+    const mayRetry = (thrown: unknown, failures: number) => !isRefusal(thrown) && failures < MAX_RETRIES
     this.#fetchPage = request =>
       this.#retrying(() => options.rest.fetchCandles(request), `the candles of ${request.market}`, mayRetry)
     this.#blocks = new CandleBlockCache(this.#fetchPage, context)
@@ -244,6 +247,11 @@ export class HistoryImport {
     const { days = 0, to = date } = this.#skipped.get(key) ?? {}
     this.#skipped.set(key, { symbol, reason, days: days + 1, from: date, to, mayImportAgain })
   }
+}
+
+/** Whether the exchange refused the request itself. */
+function isRefusal(thrown: unknown): boolean {
+  return thrown instanceof HttpError && thrown.status >= 400 && thrown.status < 500
 }
 
 /** What is noted of a day that candles leave without some samples, or without any, and of one that `ALLOW` opens. */

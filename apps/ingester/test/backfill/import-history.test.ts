@@ -32,14 +32,6 @@ const clock: Clock = {
   },
 }
 
-/** The waits between retries take no time either. */
-function skipWaits(t: Test) {
-  skippedFrom = 400
-  t.teardown(() => {
-    skippedFrom = MINUTE_MS
-  })
-}
-
 /** Requests for one minute that has passed meanwhile, and for which it is. */
 const FRESH = 6
 
@@ -183,7 +175,6 @@ t.test(
   'progress counts the days that are worked through, and leaves out the others with their coin',
   async t => {
     const { run } = await openImport(t)
-    skipWaits(t)
     simulator.faults.set({ kind: 'refuse', exchange: 'upbit', market: ETH.upbit, status: 404, on: 'rest' })
     const reports: number[][] = []
     await run([ETH, BTC], 12, { onProgress: (done, total) => void reports.push([done, total]) })
@@ -194,6 +185,18 @@ t.test(
     t.strictSame(reports.at(-1), [11, 11])
   },
 )
+
+// docs/faults.md, 41
+t.test('a coin that is refused is left out and named, the others are whole', async t => {
+  const { run, samplesOf } = await openImport(t)
+  const whole = async (symbol: string) => [...(await samplesOf(symbol)).values()]
+  simulator.faults.set({ kind: 'refuse', exchange: 'upbit', market: ETH.upbit, status: 404, on: 'rest' })
+  t.match(await run([ETH, BTC], 4), [{ symbol: 'ETH', reason: /HTTP 404/, days: 2, from: day(4).date }])
+  t.strictSame(await whole('BTC'), [1_440, 1_440])
+  simulator.faults.clear()
+  t.strictSame(await run([ETH, BTC], 4), [], 'and it is tried again the next time')
+  t.strictSame(await whole('ETH'), [1_440, 1_440])
+})
 
 t.test('a coin whose days the candles leave undecided is left out and named', async t => {
   const { run, samplesOf } = await openImport(t)
@@ -232,15 +235,15 @@ t.test('an import stops where the rate begins', async t => {
 // docs/faults.md, 62
 t.test('a coin whose candles fail for ten minutes is left out and named, the others are whole', async t => {
   const { run, samplesOf } = await openImport(t)
-  skipWaits(t)
+  skippedFrom = 400
+  t.teardown(() => {
+    skippedFrom = MINUTE_MS
+  })
   simulator.faults.set({ kind: 'refuse', exchange: 'upbit', market: ETH.upbit, status: 500, on: 'rest' })
   const before = clock.elapsed()
   t.match(await run([BTC, ETH], 3), [{ symbol: 'ETH', reason: /500/, days: 1, mayImportAgain: true }])
   t.ok(clock.elapsed() - before > 8 * MINUTE_MS, 'it was asked for long enough for an outage to end')
   t.strictSame([...(await samplesOf('BTC')).values()], [1_440])
-  simulator.faults.clear()
-  t.strictSame(await run([BTC, ETH], 3), [], 'and it is tried again the next time')
-  t.strictSame([...(await samplesOf('ETH')).values()], [1_440])
 })
 
 // docs/faults.md, 103

@@ -53,8 +53,10 @@ async function sendPage(response: ServerResponse, page: string, url: string): Pr
   response.end(text.replaceAll('https://premium.example', url.slice(0, -1)))
 }
 
-/** The response while the API starts or restarts, as any proxy gives it. */
+/** The response while the API starts or restarts. */
 function refuse(response: ServerResponse): void {
-  if (response.headersSent) response.destroy()
-  else response.writeHead(502).end()
+  if (response.headersSent) return void response.destroy()
+  const body = { result: 'error', code: 'not_ready', message: 'the API does not answer yet, try again soon' }
+  const headers = { 'content-type': 'application/json', 'cache-control': 'no-store', 'retry-after': '5' }
+  response.writeHead(503, headers).end(JSON.stringify(body))
 }

@@ -69,10 +69,13 @@ t.test('passes /api/ on, with its headers and status', async t => {
   t.match(await ask('/api/v1/kimchi-premium/BTC/daily?days=0'), { status: 400 })
 })
 
-t.test('while the API is away, the answer is 502, and the page is still served', async t => {
+t.test('while the API is away, the answer is 503 with Retry-After', async t => {
   const { ask, endApi } = await openPage(t)
   await ask('/api/v1/kimchi-premium')
   await endApi()
-  t.match(await ask('/api/v1/kimchi-premium'), { status: 502 })
-  t.match(await ask('/'), { status: 200 })
+  const answer = await ask('/api/v1/kimchi-premium')
+  t.match(JSON.parse(answer.body), { result: 'error', code: 'not_ready' })
+  t.equal(answer.status, 503)
+  t.equal(answer.headers.get('retry-after'), '5')
+  t.match(await ask('/'), { status: 200 }, 'the page is still served')
 })

@@ -13,8 +13,12 @@ const LONGEST_GUESS_MS: Milliseconds = 120_000
 /** Binance bans for up to three days. */
 const LONGEST_MS: Milliseconds = 3 * DAY_MS
 
-/** The one form of a date that servers of HTTP write. */
-const HTTP_DATE = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/
+/** The forms of a date of HTTP. The last one names no zone, and is UTC. */
+const HTTP_DATES: readonly RegExp[] = [
+  /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/,
+  /^[A-Z][a-z]{5,8}, \d\d-[A-Z][a-z]{2}-\d\d \d\d:\d\d:\d\d GMT$/,
+  /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/,
+]
 
 /** Binance writes the end of a ban into the text of a 418, in milliseconds. */
 const BANNED_UNTIL = /banned until (\d{13})\b/
@@ -42,7 +46,7 @@ function isBelieved(status: number, ms: Milliseconds): boolean {
 
 /** NaN for what is neither a number nor a date of HTTP. */
 function parseRetryAfter(header: string, now: EpochMs): Milliseconds {
-  if (HTTP_DATE.test(header)) return Date.parse(header) - now
+  if (HTTP_DATES.some(form => form.test(header))) return Date.parse(header.replace(/\d{4}$/, '$& GMT')) - now
   if (!/^\d+(\.\d+)?$/.test(header)) return Number.NaN
   const ms = Math.ceil(Number(header)) * 1_000
   return ms > LONGEST_MS ? ms - now : ms

@@ -4,6 +4,8 @@ export function retryAfterCases(
 ): readonly (readonly [header: string, seconds: number | undefined])[] {
   const secondsSince1970 = Math.floor(now / 1_000)
   const inAMinute = new Date(now + 60_000)
+  const [weekday = '', day, month, year = '', time] = inAMinute.toUTCString().split(/,? /)
+  const longWeekday = inAMinute.toLocaleDateString('en', { weekday: 'long', timeZone: 'UTC' })
   return [
     ['7', 7],
     ['1.5', 2],
@@ -12,6 +14,8 @@ export function retryAfterCases(
     [`${secondsSince1970 + 60}`, 60],
     [`${secondsSince1970 + 59}.5`, 60],
     [inAMinute.toUTCString(), 60],
+    [`${longWeekday}, ${day}-${month}-${year.slice(2)} ${time} GMT`, 60],
+    [`${weekday} ${month} ${day?.replace(/^0/, ' ')} ${time} ${year}`, 60],
     ...['', '0', '-1', '-0.5', '+5', '12/25', '1e3', '0x10', '5 s', '.5', '5.', '1,5', '5, 7', 'soon'].map(
       nothing,
     ),

@@ -35,7 +35,7 @@ export interface Client {
 
 /**
  * A client; no request is sent yet.
- * @throws TypeError for a path where there is no page that it could belong to
+ * @throws TypeError for a path where there is no page that it could belong to; RangeError for a `timeoutMs` that is no time
  */
 export function createClient(options: ClientOptions = {}): Client {
   const { baseUrl = '/api/v1', timeoutMs = 10_000, clock = systemClock, random = Math.random } = options
@@ -43,6 +43,7 @@ export function createClient(options: ClientOptions = {}): Client {
   if ((globalThis as { location?: unknown }).location === undefined && !/^https?:/i.test(baseUrl)) {
     throw new TypeError(`baseUrl must be a whole URL outside of a browser, got: ${baseUrl}`)
   }
+  if (!(timeoutMs >= 0)) throw new RangeError(`timeoutMs must be 0 or more, got: ${timeoutMs}`)
   const root = `${baseUrl.replace(/\/+$/, '')}/kimchi-premium`
   const how = (signal?: AbortSignal): AskOptions => ({
     // Read at each request, so that a page may replace it.

@@ -35,6 +35,14 @@ t.test('asks the two routes and gives what they answer', async t => {
   ])
 })
 
+t.test('refuses a timeoutMs that is no time by its value', async t => {
+  for (const timeoutMs of [Number.NaN, -1]) {
+    t.throws(() => createClient({ baseUrl: 'http://a', timeoutMs }), {
+      message: new RegExp(`got: ${timeoutMs}$`),
+    })
+  }
+})
+
 t.test('refuses what is no symbol without asking', async t => {
   const { client, asked } = await clientOf(t, json(200, {}))
   for (const symbol of ['..', '.', '', 'a/b', 'BTC?days=1', 'B'.repeat(21)]) {

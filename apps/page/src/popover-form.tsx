@@ -11,7 +11,7 @@ export interface PopoverFormProps {
   readonly onSubmit: (entered: FormData) => string | undefined
 }
 
-/** A button and the form that it opens below itself. The form closes once its entry is accepted. */
+/** A button and the form that it opens. The form closes once its entry is accepted. */
 export function PopoverForm({ kind, label, name, children, onSubmit }: PopoverFormProps) {
   const form = useRef<HTMLFormElement>(null)
   const [refusal, refuse] = useState<string>()

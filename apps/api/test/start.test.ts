@@ -56,6 +56,8 @@ t.test('a replica ends in order beside a connection that has said nothing', asyn
   const redis = await startRedis(t)
   const replica = await startReplica(t, redis.url, { nothing: true })
   const silent = await openRaw(replica.port)
+  // It listens a moment before it hears signals.
+  await ask(`${replica.ops}/live`)
   const code = await replica.end('SIGTERM')
   await silent.closed
   t.equal(code, 0)

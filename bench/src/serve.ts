@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createFolder, type Teardown } from '@kimchi/testkit'
-import { compare, type Scenario, type Service } from './lib/compare.ts'
+import { compare, type Scenario, type Service } from './lib/compare-servers.ts'
 import { ownHeaders } from './lib/nginx.ts'
 import type { Options } from './lib/report.ts'
 import { type Server, startContestant } from './lib/servers.ts'

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Marked } from 'marked'
 import type { Plugin } from 'vite'
-import { routesOf } from './openapi.ts'
+import { routesOf } from './reference-routes.ts'
 
 /**
  * Stands for the site's own address in the documents and in the page. A build that is given the address puts it

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { useObserved } from '../observe.ts'
 import { fill } from '../text/language.ts'
+import { useObserved } from '../use-observed.ts'
 import { Percent } from '../values.tsx'
 import { useView } from '../view.ts'
 import { Dot } from './day-dot.tsx'

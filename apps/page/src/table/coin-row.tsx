@@ -1,5 +1,5 @@
 import type { CoinPremium } from '@kimchi/client'
-import { type BankRate, bankPremium } from '../bank/bank-rate.ts'
+import { type BankRate, bankPremium } from '../bank/entered-rate.ts'
 import { fill } from '../text/language.ts'
 import { Amount, Change, Percent, Stale } from '../values.tsx'
 import { useView } from '../view.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { currentRows } from '../../src/live/current.ts'
+import { currentRows } from '../../src/live/current-rows.ts'
 import { liveListOf, oldRow } from '../answers.ts'
 
 const list = liveListOf('2026-11-21T13:05:00')

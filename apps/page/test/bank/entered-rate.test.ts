@@ -1,5 +1,5 @@
 import t from 'tap'
-import { bankPremium, isOld, parseRate } from '../../src/bank/bank-rate.ts'
+import { bankPremium, isOld, parseRate } from '../../src/bank/entered-rate.ts'
 import { liveListOf } from '../answers.ts'
 
 t.test('reads a rate as people write it, and refuses what can be none', async t => {

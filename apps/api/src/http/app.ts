@@ -67,7 +67,10 @@ export function createApp({ documents, clock, log, limits: changed }: AppOptions
   return { app, durations: sender.durations }
 }
 
-/** Serves a connection once it has begun as a caller's does. Node serves those that are emitted. @see node:http 'connection' */
+/**
+ * Serves a connection once it has begun as a caller's does: Node serves the sockets that are emitted.
+ * @see https://nodejs.org/api/http.html#event-connection
+ */
 class CallersServer extends Server {
   readonly #connections: Connections
 

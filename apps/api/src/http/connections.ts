@@ -14,8 +14,9 @@ export const LIMITS = {
     /** Request line and headers together. */
     maxHeaderSize: 8_192,
     /**
-     * From the first byte of a request, or from connecting, to the last of its headers. In a flood a caller may wait for
-     * up to 10 s of processor time until more is read of it (docs/faults.md, 67), and must not get a 408 for that.
+     * From the first byte of a request to the last of its headers, and before from connecting to the first byte. In a
+     * flood a caller may wait for up to 10 s of processor time until more is read of it (docs/faults.md, 67), and must
+     * not get a 408 for that.
      */
     headersTimeout: 20_000,
     /** Until the end of a request's body, which nothing reads. */
@@ -88,7 +89,7 @@ export class Connections {
     else {
       last.once('close', () => socket.writable && handle())
       this.cutUnlessRead(socket)
-      if (unanswered > this.#share()) this.#cut(socket)
+      if (unanswered > 1 + this.#limits.pipelined / this.#pending.size) this.#cut(socket)
     }
   }
 
@@ -106,13 +107,9 @@ export class Connections {
     else last.once('close', end)
   }
 
+  /** Cuts all, those that Node does not serve yet among them. */
   closeAll(): void {
     for (const socket of this.#pending.keys()) socket.destroy()
-  }
-
-  /** How many requests of a connection may be unanswered. */
-  #share(): number {
-    return 1 + this.#limits.pipelined / this.#pending.size
   }
 
   /** Cuts a connection that has more than its share, and has all others wait for their turn. */

@@ -13,7 +13,6 @@ const SCAFFOLDING = ['local-redis', 'simulator', 'testkit']
 
 /** Each third-party package, with the files that may import it: the fewer, the easier it is to replace. */
 const THIRD_PARTIES = {
-  '@fastify/[^/]+': ['^apps/api/src/http/'],
   ccxt: ['^packages/feeds/src/rest/'],
   'cli-progress': ['^apps/ingester/src/backfill/import-cli\\.ts$'],
   fastify: ['^apps/api/src/http/'],
@@ -21,7 +20,7 @@ const THIRD_PARTIES = {
   ioredis: ['^packages/store/src/redis/', '^packages/testkit/src/redis\\.ts$'],
   'lightweight-charts': ['^apps/page/src/coin/draw-chart\\.ts$'],
   msgpackr: ['^packages/store/src/codec\\.ts$'],
-  'p-limit': ['^apps/api/src/documents/queue\\.ts$'],
+  'p-limit': ['^apps/api/src/documents/'],
   pino: ['^packages/runtime/src/logger\\.ts$'],
   'playwright-core': ['^packages/testkit/src/chromium\\.ts$'],
   'prom-client': ['^packages/runtime/src/metrics-registry\\.ts$'],

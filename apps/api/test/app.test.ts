@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { CompressedBody } from '../src/documents/compressed-body.ts'
+import type { CompressedBody } from '../src/documents/document.ts'
 import { boardOf, daysBefore, MINUTE, openTestApp, rowOf } from './board.ts'
 import { ask, eventually } from './stack.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { bestCoding } from '../src/http/coding.ts'
+import { bestCoding } from '../src/http/response.ts'
 
 const cases: readonly [title: string, header: string | undefined, coding: string][] = [
   ['no header means plain bytes', undefined, 'identity'],

@@ -1,13 +1,13 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import pLimit from 'p-limit'
 import t from 'tap'
-import { compressedBody, QUALITY } from '../src/documents/compressed-body.ts'
-import { createQueue } from '../src/documents/queue.ts'
+import { compressedBody, QUALITY } from '../src/documents/document.ts'
 
 const text = JSON.stringify({ data: Array.from({ length: 400 }, (_, n) => ({ n })) })
 const body = [text.slice(0, 9), Buffer.from(text.slice(9))]
 
 t.test('compressing cuts a body to a third or less, and decompressing gives it back whole', async t => {
-  const compressed = compressedBody(body, createQueue(2), QUALITY.list)
+  const compressed = compressedBody(body, pLimit(2), QUALITY.list)
   t.equal(compressed.get('br'), undefined)
   await Promise.all([compressed.make('br'), compressed.make('gzip')])
   const [br, gzip] = [compressed.get('br') ?? Buffer.of(), compressed.get('gzip') ?? Buffer.of()]
@@ -21,7 +21,7 @@ t.test('compressing cuts a body to a third or less, and decompressing gives it b
 
 t.test('a body that could not be compressed is compressed at the next request', async t => {
   const failures = [new Error('no memory')]
-  const queue = createQueue(2)
+  const queue = pLimit(2)
   const compressed = compressedBody(
     body,
     async work => {
@@ -37,7 +37,7 @@ t.test('a body that could not be compressed is compressed at the next request', 
 })
 
 t.test('each coding is made once for all who wait, and no other', async t => {
-  const compressed = compressedBody(body, createQueue(2), QUALITY.list)
+  const compressed = compressedBody(body, pLimit(2), QUALITY.list)
   await Promise.all([compressed.make('gzip'), compressed.make('gzip')])
   const made = compressed.get('gzip')
   t.ok(made)

@@ -1,7 +1,6 @@
 import type { EpochMinute } from '@kimchi/core'
 import t from 'tap'
-import type { Coding } from '../src/documents/compressed-body.ts'
-import type { Document } from '../src/documents/document.ts'
+import type { Coding, Document } from '../src/documents/document.ts'
 import { boardOf, dayOf, daysBefore, MINUTE, openTestApp } from './board.ts'
 import { eventually } from './stack.ts'
 

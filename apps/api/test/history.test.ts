@@ -1,13 +1,13 @@
 import { foldDays } from '@kimchi/core'
+import pLimit from 'p-limit'
 import t from 'tap'
 import { type DayRows, dayRows, withDay } from '../src/documents/day-rows.ts'
 import { createHistory } from '../src/documents/history.ts'
-import { createQueue } from '../src/documents/queue.ts'
 import { dayOf, daysBefore, MINUTE } from './board.ts'
 
 const coin = { symbol: 'BTC', name: 'Bitcoin' }
 const documentOf = (rows: DayRows, days: number, of = coin) =>
-  createHistory(rows, of, MINUTE, createQueue(2)).document(days)
+  createHistory(rows, of, MINUTE, pLimit(2)).document(days)
 const textOf = (rows: DayRows, days: number, of = coin) => documentOf(rows, days, of).body.join('')
 const read = (rows: DayRows, days: number) => JSON.parse(textOf(rows, days))
 const dates = (rows: DayRows, days: number) => read(rows, days).data.map((row: { date: string }) => row.date)

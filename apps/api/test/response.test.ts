@@ -1,10 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { minuteStart } from '@kimchi/core'
+import pLimit from 'p-limit'
 import t from 'tap'
-import { contentHash } from '../src/documents/body.ts'
-import { compressedBody, QUALITY } from '../src/documents/compressed-body.ts'
 import type { Document } from '../src/documents/document.ts'
-import { createQueue } from '../src/documents/queue.ts'
+import { compressedBody, contentHash, QUALITY } from '../src/documents/document.ts'
 import { compressFor, etagOf, maxAgeAt, respond } from '../src/http/response.ts'
 import { MINUTE } from './board.ts'
 
@@ -12,7 +11,7 @@ const text = JSON.stringify({ data: Array.from({ length: 200 }, (_, n) => ({ n }
 const parts = { minute: MINUTE, tag: contentHash(text), body: [text.slice(0, 9), Buffer.from(text.slice(9))] }
 const compressible = (): Document => ({
   ...parts,
-  compressed: compressedBody(parts.body, createQueue(2), QUALITY.list),
+  compressed: compressedBody(parts.body, pLimit(2), QUALITY.list),
 })
 const document = compressible()
 await Promise.all([document.compressed?.make('br'), document.compressed?.make('gzip')])

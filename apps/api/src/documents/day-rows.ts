@@ -1,6 +1,6 @@
 import type { DailyPremium } from '@kimchi/client'
 import { averageE4, type Day, percentOf } from '@kimchi/core'
-import { contentHash } from './body.ts'
+import { contentHash } from './document.ts'
 
 /** A coin's days as the rows of its history. */
 export interface DayRows {

@@ -1,11 +1,10 @@
 import type { EpochMinute, EpochMs, Milliseconds } from '@kimchi/core'
 import { KimchiError, messageOf, minuteStart } from '@kimchi/core'
 import { type Board, isRefusal } from '@kimchi/store'
-import { compressedBody, QUALITY } from './compressed-body.ts'
-import { type Document, NEXT_AFTER_MS } from './document.ts'
+import pLimit from 'p-limit'
+import { compressedBody, type Document, NEXT_AFTER_MS, QUALITY } from './document.ts'
 import { Histories, type Sources } from './histories.ts'
 import { renderLiveList } from './live-list.ts'
-import { createQueue } from './queue.ts'
 
 /** How the documents are doing, for readiness and metrics. */
 export type DocumentsStatus = ReturnType<Documents['status']>
@@ -169,7 +168,7 @@ export class Documents {
     const list = renderLiveList(board)
     if (list !== undefined && list.tag !== this.#live?.tag) {
       // Its own queue, so that it never waits for histories.
-      const compressed = compressedBody(list.body, createQueue(2), QUALITY.list)
+      const compressed = compressedBody(list.body, pLimit(2), QUALITY.list)
       // What nobody asked for of the list before is coded when somebody asks.
       await Promise.all([...(this.#live?.compressed?.asked ?? [])].map(coding => compressed.make(coding)))
       this.#live = { ...list, compressed }

@@ -1,10 +1,10 @@
 import { type Context, isWorthALine, type UtcDate } from '@kimchi/core'
 import type { Board, KnownCoin, SampleReader } from '@kimchi/store'
+import pLimit from 'p-limit'
 import { type DayRows, dayRows, withDay } from './day-rows.ts'
 import type { Document } from './document.ts'
 import { createHistory, type History } from './history.ts'
 import { newestMinute } from './live-list.ts'
-import { createQueue } from './queue.ts'
 
 /** Where documents come from, and what they are built with. */
 export interface Sources extends Pick<Context, 'clock' | 'log'> {
@@ -41,8 +41,8 @@ export class Histories {
   readonly #sources: Sources
   readonly #held = new Map<string, Held>()
   readonly #loading = new Map<string, Promise<void>>()
-  readonly #compressions = createQueue(COMPRESSED_AT_A_TIME)
-  readonly #readers = createQueue(READ_AT_A_TIME)
+  readonly #compressions = pLimit(COMPRESSED_AT_A_TIME)
+  readonly #readers = pLimit(READ_AT_A_TIME)
   #board: Board | undefined
   #coins: ReadonlyMap<string, KnownCoin> = new Map()
   /** With which board each coin was loaded last, whether or not its days could be read. */

@@ -1,9 +1,6 @@
 import type { EpochMinute } from '@kimchi/core'
-import { contentHash } from './body.ts'
-import { compressedBody, QUALITY } from './compressed-body.ts'
 import { type DayRows, renderDay } from './day-rows.ts'
-import type { Document } from './document.ts'
-import type { Queue } from './queue.ts'
+import { compressedBody, contentHash, type Document, type Limit, QUALITY } from './document.ts'
 
 /** Numbers of days that many ask for; 3650 is all. Their documents are kept, and compressed. */
 const SPANS = [7, 30, 90, 365, 3_650]
@@ -11,12 +8,12 @@ const SPANS = [7, 30, 90, 365, 3_650]
 /** A coin's history at one minute. */
 export type History = ReturnType<typeof createHistory>
 
-/** The history of these rows. @param compressions the queue in which common documents are compressed */
+/** The history of these rows. @param limit says how many common documents are compressed at a time */
 export function createHistory(
   { closed, starts, hash: closedHash, last }: DayRows,
   { symbol, name }: { readonly symbol: string; readonly name: string },
   minute: EpochMinute,
-  compressions: Queue,
+  limit: Limit,
 ) {
   const newest = last === undefined ? '' : renderDay(last)
   const length = last === undefined ? 0 : starts.length
@@ -33,7 +30,7 @@ export function createHistory(
     const body = [`${head},"count":${count},"data":[`, closed.subarray(starts[length - count]), end]
     const made = { minute, tag: `${hash}-${count}`, body }
     if (!SPANS.some(span => Math.min(span, length) === count)) return made
-    const kept = { ...made, compressed: compressedBody(body, compressions, QUALITY.history) }
+    const kept = { ...made, compressed: compressedBody(body, limit, QUALITY.history) }
     common.set(count, kept)
     return kept
   }

@@ -1,8 +1,7 @@
 import type { LiveList } from '@kimchi/client'
 import { type EpochMinute, formatTimestamp } from '@kimchi/core'
 import type { Board } from '@kimchi/store'
-import { contentHash } from './body.ts'
-import type { Document } from './document.ts'
+import { contentHash, type Document } from './document.ts'
 
 const NOTE = 'Premium is USDT-based (Upbit KRW-USDT last price). Times are UTC.'
 

@@ -1,4 +1,10 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import {
+  type IncomingMessage,
+  type RequestListener,
+  Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http'
 import type { Socket } from 'node:net'
 
 /** Limits that keep clients from slowing down others. Durations in milliseconds, sizes in bytes. */
@@ -57,6 +63,16 @@ export class Connections {
     this.#limits = limits
   }
 
+  /** A server of which these are the connections. Does not listen. */
+  createServer(handle: RequestListener): Server {
+    const begin: RequestListener = (request, response) =>
+      this.#begin(request, response, () => handle(request, response))
+    const server = new CallersServer(this.#limits.server, this)
+    server.maxConnections = this.#limits.connections
+    // Node would answer an Expect that it doesn't know itself, past every limit.
+    return server.on('request', begin).on('checkExpectation', begin)
+  }
+
   /**
    * Has Node serve a new connection when it has begun as a caller's does. Node parses all that it reads, and then creates
    * an error for each request of a connection that is cut: in a flood of 1,000 others would wait a hundred times longer.
@@ -79,7 +95,7 @@ export class Connections {
   }
 
   /** Handles a request when all before it on its connection are answered: whoever is cut first costs nothing more. */
-  begin({ socket }: IncomingMessage, response: ServerResponse, handle: () => void): void {
+  #begin({ socket }: IncomingMessage, response: ServerResponse, handle: () => void): void {
     const responses = this.#pending.get(socket)
     if (responses === undefined) return
     while (responses[0]?.closed) responses.shift()
@@ -145,5 +161,31 @@ export class Connections {
   #forget(socket: Socket): void {
     this.#pending.delete(socket)
     this.#waiting.delete(socket)
+  }
+}
+
+/**
+ * Serves a connection once it has begun as a caller's does: Node serves the sockets that are emitted.
+ * @see https://nodejs.org/api/http.html#event-connection
+ */
+class CallersServer extends Server {
+  readonly #connections: Connections
+
+  constructor(options: ServerOptions, connections: Connections) {
+    super(options)
+    this.#connections = connections
+  }
+
+  override emit(event: string, ...args: unknown[]): boolean {
+    const serve = () => super.emit(event, ...args)
+    if (event !== 'connection') return serve()
+    this.#connections.open(args[0] as Socket, serve)
+    return true
+  }
+
+  /** Also those that have said nothing yet. */
+  override closeAllConnections(): void {
+    super.closeAllConnections()
+    this.#connections.closeAll()
   }
 }

@@ -1,14 +1,34 @@
 import type { Clock } from '@kimchi/core'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
+import { ALLOWED_METHODS } from '../contract/errors.ts'
 import { DAYS, SYMBOL } from '../contract/parameters.ts'
 import type { Document } from '../documents/document.ts'
 import type { Documents } from '../documents/documents.ts'
 import { errorResponse } from './error-response.ts'
-import { compressFor, type HttpResponse, respond } from './response.ts'
+import { CORS_HEADERS, compressFor, type HttpResponse, respond } from './response.ts'
 import type { Route, Sender } from './sender.ts'
 
 const LIVE_PATH = '/api/v1/kimchi-premium'
 const DAILY_PATH = `${LIVE_PATH}/:symbol/daily`
+
+/** The paths of both routes, to tell a wrong method (405) from a wrong path (404). Proxies may send the whole URL. */
+const ROUTE_PATH = /^(https?:\/\/[^/]+)?\/api\/v1\/kimchi-premium(\/[^/]+\/daily)?$/
+
+/** What a Host header may say; two of them come joined by a comma. @see RFC 9112 §3.2 */
+const HOST = /^[\w.~!$&'()*+;=%:[\]-]*$/
+
+/** What a browser may send from a page of another origin, for a day. */
+const PREFLIGHT: HttpResponse = {
+  status: 204,
+  headers: Object.entries({
+    ...CORS_HEADERS,
+    'access-control-allow-methods': ALLOWED_METHODS,
+    'access-control-allow-headers': 'If-None-Match, *',
+    'access-control-max-age': '86400',
+    allow: ALLOWED_METHODS,
+  }).flat(),
+  body: [],
+}
 
 export interface RouteOptions {
   readonly documents: Documents
@@ -18,7 +38,15 @@ export interface RouteOptions {
 
 /** Adds the live route (the latest premium of every tracked coin) and the daily route (one coin's days). */
 export function addRoutes(app: FastifyInstance, options: RouteOptions): void {
-  const { documents } = options
+  const { documents, sender } = options
+  // It runs before any route's own hook, and for requests without a route too.
+  app.addHook('onRequest', (request, reply, done) => {
+    // Node drops what came in the same read after a request with an Upgrade header: it would get no answer.
+    if (request.raw.headers.upgrade !== undefined) reply.raw.shouldKeepAlive = false
+    const response = responseWithoutRoute(request, reply)
+    if (response === undefined) done()
+    else sender.send(reply, response)
+  })
   const live = { find: () => documents.live(), load: () => documents.load() }
   app.route({ url: LIVE_PATH, ...routeHandlers('live', live, options) })
   const daily = {
@@ -79,4 +107,21 @@ function daysOf(query: string): string {
 
 function isDays(text: string): boolean {
   return /^[1-9]\d*$/.test(text) && Number(text) <= DAYS.maximum
+}
+
+/** The response to a preflight, or to a request without a route or a usable Host; undefined for any other. */
+function responseWithoutRoute(request: FastifyRequest, reply: FastifyReply): HttpResponse | undefined {
+  const { method, url } = request
+  const { headers, httpVersion } = request.raw
+  if (headers.host === undefined ? httpVersion !== '1.0' : !HOST.test(headers.host)) {
+    reply.raw.shouldKeepAlive = false
+    return errorResponse('bad_request')
+  }
+  if (method === 'OPTIONS') return PREFLIGHT
+  if (!request.is404) return undefined
+  const path = url.split('?', 1)[0] ?? ''
+  const isReading = method === 'GET' || method === 'HEAD'
+  return !isReading && ROUTE_PATH.test(path)
+    ? errorResponse('method_not_allowed', method)
+    : errorResponse('no_such_route', path)
 }

@@ -10,7 +10,7 @@
 -- Raise it with every change of what these files do: a writer that needs a higher one loads its own copy. Writers and
 -- readers of the version before run beside it during an upgrade, and alone after a rollback: a call of other arguments
 -- gets a new name, and replies keep what they can't do without.
-local VERSION = 24
+local VERSION = 25
 
 local DAY_MINUTES = 1440
 -- Redis answers nobody else during a call. One that counts more minutes, or replies with more members, would take
@@ -200,7 +200,7 @@ local function argument_reader(args)
   -- Calls read() as many times as the next argument says.
   function reader.list(field, read)
     local list = {}
-    for index = 1, reader.integer(field) do list[index] = read() end
+    for index = 1, reader.integer(field) do list[index] = read(field) end
     return list
   end
   return reader

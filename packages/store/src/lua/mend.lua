@@ -58,7 +58,7 @@ local function read_turn(reader)
   }
 end
 
-register_writing('kp_mend_days', MEND_COMMANDS, read_turn, function(call, retention_days)
+local function mend_days(call, retention_days)
   local dates, left = {}, FOLDED_DAYS
   for day = math.max(call.from, today() - retention_days), today() do
     if left == 0 then return { dates, date_of_day(day) } end
@@ -68,21 +68,21 @@ register_writing('kp_mend_days', MEND_COMMANDS, read_turn, function(call, retent
     if outcome == 'mended' then append(dates, date_of_day(day)) end
   end
   return { dates }
-end)
+end
+
+register_writing('kp_mend_days', MEND_COMMANDS, read_turn, mend_days)
 
 -- What ingesters of older releases call -----------------------------------------------------------------------
 
--- Arguments: symbol. Mends the first kept day of which more is stored than its row counts. Reply: its date, if any.
+-- Arguments: symbol. Mends the kept days of which more is stored than their rows count, two at most. Reply: the date of
+-- one, if any.
 local function read_coin(reader)
   require_type(REVISIONS, 'hash')
-  return reader.symbol()
+  return { symbol = reader.symbol(), turn = 1, turns = 1, from = 0 }
 end
 
-register_writing('kp_mend', MEND_COMMANDS, read_coin, function(symbol, retention_days)
-  for day = today() - retention_days, today() do
-    if unless_damaged(mend_if_due, symbol, day, retention_days) == 'mended' then return { date_of_day(day) } end
-  end
-  return {}
+register_writing('kp_mend', MEND_COMMANDS, read_coin, function(call, retention_days)
+  return { mend_days(call, retention_days)[1][1] }
 end)
 
 -- Once a minute, ingesters of 1.0.0 name no day, and call again until the reply is empty. Looks at one day of all

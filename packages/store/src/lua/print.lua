@@ -133,7 +133,7 @@ register_reading('kp_gaps', function(reader)
   local day = reader.has_more() and reader.day() or today()
   local from = day * DAY_MINUTES
   local to = math.max(from, math.min(from + DAY_MINUTES, math.floor(redis_seconds() / 60)))
-  local gaps, stored, rows = gaps_of(symbol, from, to), to - from, {}
+  local gaps, stored, rows = gaps_of(symbol, from, to, {}), to - from, {}
   for _, gap in ipairs(gaps) do
     local minutes = gap.past - gap.first
     stored = stored - minutes

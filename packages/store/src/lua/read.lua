@@ -90,7 +90,7 @@ local function gaps_of(symbol, from, to, reopened)
       local known = known_minutes(symbol, hour)
       for minute = math.max(from, hour * 60), math.min(to, hour * 60 + 60) - 1 do
         local reason = known[minute]
-        if not reason or reopened and reopened[reason] then reason = minute < refused[day] and REFUSED or 'open' end
+        if not reason or reopened[reason] then reason = minute < refused[day] and REFUSED or 'open' end
         add_to_gaps(gaps, minute, reason)
       end
     end
@@ -98,31 +98,24 @@ local function gaps_of(symbol, from, to, reopened)
   return gaps
 end
 
--- Arguments: symbol fromMinute toMinute (not included). Reply: {start end}*, the ranges of open minutes, the end
--- not included: neither stored nor settled, and kp_write would store them. A coin with a damaged key has none.
-local function read_open(reader, read_reasons)
+-- Arguments: symbol fromMinute toMinute (not included), and for kp_open {reason}* that settle no minute. Reply:
+-- {start end}*, the ranges of open minutes, the end not included: neither stored nor settled, and kp_write would store
+-- them. A coin with a damaged key has none.
+local function read_open(reader)
   local symbol = reader.symbol()
   local from, to = reader.span(MAX_SPAN)
-  local gaps, ranges = unless_damaged(gaps_of, symbol, from, to, read_reasons()), {}
+  local reasons, ranges = {}, {}
+  for _, reason in ipairs(reader.has_more() and reader.list('reasons', reader.text) or {}) do reasons[reason] = true end
+  local gaps = unless_damaged(gaps_of, symbol, from, to, reasons)
   for _, gap in ipairs(gaps == 'damaged' and {} or gaps) do
     if gap.reason == 'open' then append(ranges, gap.first, gap.past) end
   end
   return ranges
 end
 
+register_reading('kp_open', read_open)
 -- What ingesters call that know no kp_open.
-register_reading('kp_missing', function(reader) return read_open(reader, function() end) end)
-
--- After those arguments: {reason}* that settle no minute.
-register_reading('kp_open', function(reader)
-  return read_open(reader, function()
-    local reasons = {}
-    for _, reason in ipairs(reader.list('reasons', function() return reader.text('reason') end)) do
-      reasons[reason] = true
-    end
-    return reasons
-  end)
-end)
+register_reading('kp_missing', read_open)
 
 -- Reply: INFO memory of the server that holds these keys, whichever that is on a Cluster.
 register_reading('kp_memory', function() return redis.call('INFO', 'memory') end)

@@ -224,7 +224,7 @@ local function read_announcement(reader)
   local call = { id = reader.text('id'), ttl = reader.integer('ttl', 86400), is_new = reader.integer('isNew') == 1 }
   call.coins = reader.list('coins', function() return { symbol = reader.symbol(), text = reader.text('coin') } end)
   call.denied = reader.list('denied', reader.symbol)
-  call.status = reader.list('status', function() return reader.text('status') end)
+  call.status = reader.list('status', reader.text)
   if #call.status % 2 == 1 then argument_error('status must be pairs', #call.status) end
   call.key = PREFIX .. 'ingester:' .. call.id
   for _, key in ipairs({ TRACKED, DENIED, INGESTERS }) do require_type(key, 'zset') end

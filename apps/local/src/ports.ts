@@ -1,6 +1,4 @@
-import { once } from 'node:events'
-import { createServer } from 'node:net'
-import { freePort } from '@kimchi/local-redis'
+import { freePort, probePort } from '@kimchi/local-redis'
 import { listenAt } from '@kimchi/runtime'
 
 const LOOPBACK = '127.0.0.1'
@@ -24,11 +22,8 @@ export async function pickPort(fallback: number, asked?: Asked): Promise<number>
   const { name = 'PORT', port: wanted, host = LOOPBACK } = asked ?? {}
   if (wanted === 0) return freePort()
   for (let port = wanted ?? fallback; ; port += 1) {
-    const probe = createServer()
     try {
-      await listenAt(name, { host, port }, address => once(probe.listen(address), 'listening'))
-      probe.close()
-      await once(probe, 'close')
+      await listenAt(name, { host, port }, probePort)
       return port
     } catch (thrown) {
       if (wanted !== undefined || !isOfThePort(thrown)) throw thrown

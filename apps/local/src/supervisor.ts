@@ -34,14 +34,13 @@ export class Supervisor {
   readonly #context: LocalContext
   readonly #closing = new AbortController()
   /** Aborts when the stack is to end: somebody wants it, or a process has said that another start would not help. */
-  readonly ending: AbortSignal = this.#closing.signal
+  readonly ending: AbortSignal
   /** The newest start of each, in the order of the first ones; undefined when it failed. */
   readonly #starts = new Map<string, Promise<Running | undefined>>()
 
   constructor(context: LocalContext) {
     this.#context = context
-    context.signal.addEventListener('abort', () => this.#closing.abort(), { once: true })
-    if (context.signal.aborted) this.#closing.abort()
+    this.ending = AbortSignal.any([context.signal, this.#closing.signal])
   }
 
   /** Resolves when the process answers for the first time. @throws what `start` throws */

@@ -13,18 +13,13 @@ const [FIRST, END] = [15_000, 32_768]
 /** A TCP port of 127.0.0.1 that was free a moment ago. */
 export async function freePort(): Promise<number> {
   const port = randomInt(FIRST, END)
-  return (await isPortFree(port)) ? port : freePort()
+  return probePort({ host: HOST, port }).then(() => port, freePort)
 }
 
-/** Whether a program can listen on a TCP port of 127.0.0.1 right now. */
-export async function isPortFree(port: number): Promise<boolean> {
-  const server = createServer().listen(port, HOST)
-  try {
-    await once(server, 'listening')
-  } catch {
-    return false
-  }
+/** Listens there for a moment. @throws what the system says where nobody can */
+export async function probePort(address: { readonly host: string; readonly port: number }): Promise<void> {
+  const server = createServer().listen(address)
+  await once(server, 'listening')
   server.close()
   await once(server, 'close')
-  return true
 }

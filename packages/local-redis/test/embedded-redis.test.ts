@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { startEmbeddedRedis } from '../src/embedded-redis.ts'
-import { isPortFree } from '../src/port.ts'
+import { probePort } from '../src/port.ts'
 import { projectRedis } from '../src/project-redis.ts'
 
 t.test('a taken port is refused with a cause that callers can recognise', async t => {
@@ -75,8 +75,13 @@ t.test('a server ends when its starter is SIGKILLed, even a frozen one', async t
   })
   const [line] = await once(parent.stdout, 'data')
   const port = Number(String(line))
-  t.notOk(await isPortFree(port), 'running')
+  const isTaken = () =>
+    probePort({ host: '127.0.0.1', port }).then(
+      () => false,
+      () => true,
+    )
+  t.ok(await isTaken(), 'running')
   parent.kill('SIGKILL')
-  while (!(await isPortFree(port))) await wait(20)
+  while (await isTaken()) await wait(20)
   t.pass('gone')
 })

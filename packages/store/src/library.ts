@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { META_KEY } from './keys.ts'
+import { META_KEY } from './layout.ts'
 import type { RedisConnection } from './redis/connect.ts'
 
 /** Source of the function library; read from `src` whether this runs from `src` or from `dist`. */

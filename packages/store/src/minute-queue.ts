@@ -45,7 +45,7 @@ interface Entry {
 export class MinuteQueue {
   readonly #options: MinuteQueueOptions
   /** Not yet confirmed, or to be confirmed again; oldest first. */
-  #waiting: Entry[] = []
+  #waiting = new Set<Entry>()
   #confirmed: Entry[] = []
   #primary: string | undefined
   #draining: Promise<void> | undefined
@@ -77,7 +77,7 @@ export class MinuteQueue {
   status() {
     return {
       /** Batches not yet confirmed, or to be confirmed again. */
-      waiting: this.#waiting.length,
+      waiting: this.#waiting.size,
       /** Newest minute that Redis has confirmed. */
       lastWrittenMinute: this.#lastWrittenMinute,
       /** Why the last attempt failed; undefined while writing works. */
@@ -96,8 +96,8 @@ export class MinuteQueue {
       this.#totals.dropped += 1
       return
     }
-    if (this.#waiting.length >= QUEUE_CAPACITY) this.#dropOldest()
-    this.#waiting.push({ batch, confirmedAt: undefined })
+    if (this.#waiting.size >= QUEUE_CAPACITY) this.#dropOldest()
+    this.#waiting.add({ batch, confirmedAt: undefined })
     this.#draining ??= this.#drain()
   }
 
@@ -107,7 +107,7 @@ export class MinuteQueue {
     const minutes = this.#confirmed.length
     if (minutes === 0 || this.#over.signal.aborted) return
     this.#options.log.info({ minutes, reason }, 'sending confirmed minutes again')
-    this.#waiting.unshift(...this.#confirmed)
+    this.#waiting = new Set([...this.#confirmed, ...this.#waiting])
     this.#confirmed = []
     this.#draining ??= this.#drain()
   }
@@ -117,7 +117,7 @@ export class MinuteQueue {
     const limit = new AbortController()
     await Promise.race([this.#draining, this.#options.clock.wait(limitMs, limit.signal)])
     limit.abort()
-    return this.#waiting.length === 0
+    return this.#waiting.size === 0
   }
 
   /** Writes what waits, for `limitMs` at most, and then nothing more; resolves with false when something was lost. */
@@ -168,13 +168,13 @@ export class MinuteQueue {
       this.#totals.recovered += result.stored
     }
     entry.confirmedAt = clock.now()
-    this.#take(entry)
+    this.#waiting.delete(entry)
     this.#confirmed.push(entry)
     this.#forgetOld()
     this.#lastWrittenMinute = Math.max(batch.minute, this.#lastWrittenMinute ?? batch.minute)
     for (const { symbol } of batch.samples) this.#damaged.delete(symbol)
     for (const { symbol, reason } of result.refused) if (reason === 'damaged') this.#damaged.add(symbol)
-    if (this.#problem !== undefined) log.info({ waiting: this.#waiting.length }, 'writing works again')
+    if (this.#problem !== undefined) log.info({ waiting: this.#waiting.size }, 'writing works again')
     this.#problem = undefined
   }
 
@@ -192,7 +192,7 @@ export class MinuteQueue {
       this.#options.onFatal(error)
       return
     }
-    this.#take(entry)
+    this.#waiting.delete(entry)
     this.#totals.rejected += 1
     this.#options.log.error({ minute: entry.batch.minute, err: error }, 'minute cannot be written')
   }
@@ -201,7 +201,7 @@ export class MinuteQueue {
   #complain(error: Error, failures: number): void {
     this.#totals.retries += 1
     this.#problem = error
-    const fields = { waiting: this.#waiting.length, failures, reason: error.message }
+    const fields = { waiting: this.#waiting.size, failures, reason: error.message }
     if (isWorthALine(failures)) this.#options.log.warn(fields, 'writing fails, minutes wait')
   }
 
@@ -209,15 +209,10 @@ export class MinuteQueue {
   #dropOldest(): void {
     const [, lost] = this.#waiting
     if (lost === undefined) return
-    this.#take(lost)
+    this.#waiting.delete(lost)
     if (lost.confirmedAt !== undefined) return
     this.#totals.dropped += 1
     const { minute } = lost.batch
     this.#options.log.error({ minute }, 'queue is full, the oldest minute is left to backfill')
-  }
-
-  /** Takes an entry out of those that wait. */
-  #take(taken: Entry): void {
-    this.#waiting = this.#waiting.filter(entry => entry !== taken)
   }
 }

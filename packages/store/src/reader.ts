@@ -15,7 +15,7 @@ import {
   LAYOUT_VERSION,
   META_KEY,
   MINUTE_CHANNEL,
-} from './keys.ts'
+} from './layout.ts'
 import { functionCall, type LibraryFunction } from './library.ts'
 import type { Problem, RedisArgument, RedisConnection } from './redis/connect.ts'
 import { type BoardRow, type KnownCoin, parseCoin, parseDay, parseLiveRow } from './rows.ts'

@@ -12,7 +12,7 @@ import {
   type UtcDate,
 } from '@kimchi/core'
 import { encodeSample } from './codec.ts'
-import { IMPLAUSIBLE, importedKey, LAYOUT_VERSION } from './keys.ts'
+import { IMPLAUSIBLE, importedKey, LAYOUT_VERSION } from './layout.ts'
 import { functionCall, LIBRARY_VERSION, type LibraryFunction, loadLibrary } from './library.ts'
 import type { RedisArgument, RedisConnection } from './redis/connect.ts'
 import { formatLiveRow } from './rows.ts'

@@ -3,14 +3,13 @@ import { join } from 'node:path'
 import { createFolder, type Teardown } from '@kimchi/testkit'
 import { compare, type Scenario, type Service } from './lib/compare-servers.ts'
 import { ownHeaders } from './lib/nginx.ts'
-import type { Options } from './lib/report.ts'
 import { type Server, startContestant } from './lib/servers.ts'
 
 const BARE = 'bare node:http'
 
 /** Measures the API beside bare node:http and lean Fastify. Needs wrk. */
-export async function serve(options: Options): Promise<void> {
-  await compare({ title: 'Serving', start: startCompetitors, yardstick: BARE, notes: '' }, options)
+export async function serve(rounds: number): Promise<void> {
+  await compare({ title: 'Serving', start: startCompetitors, yardstick: BARE, notes: '' }, rounds)
 }
 
 async function startCompetitors(t: Teardown, scenario: Scenario, { api, plain, answer }: Service) {

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import { minuteOf } from '@kimchi/core'
+import { fillRedis } from '@kimchi/e2e/fill'
 import { ask, startRedis, type Teardown, withTeardown } from '@kimchi/testkit'
-import { fill } from './fill.ts'
-import { median, medianRatio, type Options, table, writeSection } from './report.ts'
+import { median, medianRatio, table, writeSection } from './report.ts'
 import { cpuSeconds, LIVE, LOAD_CORE, type Server, startApi } from './servers.ts'
 
 /** One thing that every competitor is asked. */
@@ -47,11 +48,11 @@ const WARM_UP_S = 2
 const ROUND_S = 1
 
 /** Measures every competitor in each scenario, and writes a table of processor times. */
-export async function compare(what: Comparison, options: Options): Promise<void> {
+export async function compare(what: Comparison, rounds: number): Promise<void> {
   const { title, yardstick, notes } = what
   const columns: Readonly<Record<string, Runs>>[] = []
   for (const scenario of SCENARIOS)
-    columns.push(await withTeardown(t => measureRounds(t, what, scenario, options)))
+    columns.push(await withTeardown(t => measureRounds(t, what, scenario, rounds)))
   const names = new Set(columns.flatMap(Object.keys))
   const cellOf = ({ cpu }: Runs, others: Runs) =>
     `${median(cpu).toFixed(1)} (${medianRatio(cpu, others.cpu).toFixed(2)})`
@@ -61,7 +62,7 @@ export async function compare(what: Comparison, options: Options): Promise<void>
   ])
   const generator = columns.flatMap(Object.values<Runs>).map(runs => median(runs.generator))
   writeSection(title, [
-    `${options.rounds} rounds; the load generator used at most ${Math.round(100 * Math.max(...generator))} % of its core. ${notes}`.trimEnd(),
+    `${rounds} rounds; the load generator used at most ${Math.round(100 * Math.max(...generator))} % of its core. ${notes}`.trimEnd(),
     `Processor time of a request in µs (÷ ${yardstick}):`,
     table(['', ...SCENARIOS.map(scenario => scenario.name)], rows),
   ])
@@ -72,7 +73,7 @@ async function measureRounds(
   t: Teardown,
   { start }: Comparison,
   scenario: Scenario,
-  { rounds }: Options,
+  rounds: number,
 ): Promise<Readonly<Record<string, Runs>>> {
   const all = Object.entries(await start(t, scenario, await startService(t, scenario)))
   const runs: Record<string, Runs> = {}
@@ -94,7 +95,13 @@ async function measureRounds(
 /** Starts the API; `plain` is its answer without any header, `answer` that in this scenario. */
 async function startService(t: Teardown, { coins, path, headers, isConditional }: Scenario) {
   const redis = await startRedis(t)
-  await fill(t, redis.url, coins, path === LIVE ? 0 : 400)
+  const symbols = ['BTC', ...Array.from({ length: coins - 1 }, (_, n) => `C${n}`)]
+  const writeMinute = await fillRedis(t, redis.url, symbols, path === LIVE ? 0 : 400)
+  const writeNow = () => writeMinute(minuteOf(Date.now()))
+  await writeNow()
+  // Redis ignores a repeated minute.
+  const timer = setInterval(() => void writeNow(), 5_000)
+  t.teardown(() => clearInterval(timer))
   const api = await startApi(t, redis.url)
   const plain = await ask(api.port, path)
   const tag = isConditional ? { 'If-None-Match': `${plain.headers.etag}` } : {}

@@ -3,17 +3,6 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 
-export interface Options {
-  /** How often everything is measured. */
-  readonly rounds: number
-  /** How many coins a backfill fills. */
-  readonly coins: number
-  /** How many whole UTC days before today a backfill fills. */
-  readonly days: number
-  /** Percentages of candle requests that the exchanges answer with a 429, one for each backfill. */
-  readonly refused: readonly number[]
-}
-
 const FILE = fileURLToPath(new URL('../../../docs/benchmarks.md', import.meta.url))
 /** The longest line of a document, in characters. */
 const WIDTH = 110

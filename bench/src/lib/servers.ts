@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '@kimchi/local-redis'
-import type { Simulator } from '@kimchi/simulator'
-import { eventually, followProgram, startProgram, type Teardown } from '@kimchi/testkit'
+import { eventually, followProgram, type Teardown } from '@kimchi/testkit'
 
 /** The servers have one core, the load generator another. */
 const SERVER_CORE = '0'
@@ -46,15 +45,15 @@ export async function startServer(
   return { port: Number(new URL(url).port), pid }
 }
 
-/** The command of one of src/programs. */
-export function programOf(name: string, options: object): readonly [string, string, string] {
-  return [process.execPath, `${ROOT}bench/dist/programs/${name}.js`, JSON.stringify(options)]
-}
-
 /** Starts one of src/programs. @param options for the program, besides port and path */
 export async function startContestant(t: Teardown, name: string, path: string, options: object) {
   const port = await freePort()
-  return startServer(t, programOf(name, { port, path, ...options }), `http://127.0.0.1:${port}${path}`)
+  const command = [
+    process.execPath,
+    `${ROOT}bench/dist/programs/${name}.js`,
+    JSON.stringify({ port, path, ...options }),
+  ]
+  return startServer(t, command, `http://127.0.0.1:${port}${path}`)
 }
 
 /** Starts the API as the image does, and waits for its first list. */
@@ -64,19 +63,6 @@ export async function startApi(t: Teardown, redisUrl: string): Promise<Server> {
   const address = { HOST: '127.0.0.1', PORT: `${port}`, OPS_PORT: '0' }
   const env = { ...address, REDIS_URL: redisUrl, LOG_LEVEL: 'warn' }
   return startServer(t, command, `http://127.0.0.1:${port}${LIVE}`, env)
-}
-
-/** Starts an ingester of all the simulator's coins; returns its pid. @param days to fill before today */
-export async function startIngester(
-  t: Teardown,
-  exchanges: Pick<Simulator, 'env'>,
-  redisUrl: string,
-  days: number,
-): Promise<number> {
-  const env = { COINS: 'all', PRICES: 'simulated', BACKFILL_DAYS: `${days}`, REDIS_URL: redisUrl }
-  const ops = { OPS_PORT: '0', LOG_LEVEL: 'warn' }
-  const args = [`${ROOT}apps/ingester/dist/main.js`]
-  return startProgram(t, args, { ...exchanges.env, ...env, ...ops }).pid
 }
 
 /** Processor seconds that a process and its children have used. */
@@ -90,10 +76,6 @@ export function cpuSeconds(pid: number): number {
 /** Puts a running process and its children on the servers' core. */
 export function pin(pid: number): void {
   for (const id of withChildren(pid)) execFileSync('taskset', ['-acp', SERVER_CORE, id], { stdio: 'ignore' })
-}
-
-export function residentMb(pid: number): number {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024
 }
 
 /** A process and the children of its main thread. */

@@ -1,19 +1,9 @@
 import { readFile } from 'node:fs/promises'
-import {
-  DAY_MINUTES,
-  type Day,
-  dateOf,
-  dayStart,
-  type EpochMinute,
-  minuteOf,
-  percentOf,
-  premiumE4,
-  type Sample,
-} from '@kimchi/core'
-import { openRedis, SampleWriter } from '@kimchi/store'
-import { ask, createMemoryLog, eventually, startRedis, type Teardown } from '@kimchi/testkit'
+import { type EpochMinute, minuteOf, percentOf } from '@kimchi/core'
+import { ask, eventually, startRedis, type Teardown } from '@kimchi/testkit'
 import { type Replica, startReplicas } from '../../src/apps.ts'
 import type { Edge } from '../../src/edge.ts'
+import { fillRedis, sampleOf } from '../../src/fill.ts'
 
 /** Enough of them that every document is worth coding. */
 const COINS = ['BTC', 'ETH', 'XRP', 'SOL', 'DOGE', 'ADA', 'TRX', 'LINK', 'AVAX', 'DOT']
@@ -35,47 +25,9 @@ export async function openReplicas(
 ) {
   const { minute, replicas = 2, env } = options
   const redis = await startRedis(t)
-  const writeMinute = await openMinutes(t, redis.url)
+  const writeMinute = await fillRedis(t, redis.url, COINS, HISTORY_DAYS)
   if (minute !== undefined) await writeMinute(minute)
   return { writeMinute, ...(await startReplicas(t, redis.url, replicas, env)) }
-}
-
-async function openMinutes(t: Teardown, url: string) {
-  const redis = openRedis(url)
-  t.teardown(() => redis.close())
-  await redis.untilReady(60_000)
-  const writer = new SampleWriter({ redis, prices: 'live', retentionDays: 8, log: createMemoryLog() })
-  await writer.track(
-    COINS.map(symbol => ({ symbol, name: symbol, upbit: `KRW-${symbol}`, binance: `${symbol}USDT` })),
-  )
-  const oldest = dayStart(minuteOf(Date.now())) - (8 + HISTORY_DAYS) * DAY_MINUTES
-  for (let day = 0; day < HISTORY_DAYS; day++) {
-    await Promise.all(COINS.map(symbol => writer.importDay(symbol, wholeDay(oldest + day * DAY_MINUTES))))
-  }
-  return (minute: EpochMinute) =>
-    writer.write({ minute, samples: COINS.map(symbol => sampleOf(symbol, minute)) })
-}
-
-function sampleOf(symbol: string, minute: EpochMinute): Sample {
-  const [upbitKrw, binanceUsdt, usdtKrw] = [143_500_000 + (minute % 100) * 10_000, 101_250.5, 1_400]
-  const premium = premiumE4(upbitKrw, binanceUsdt, usdtKrw)
-  return { symbol, minute, upbitKrw, binanceUsdt, usdtKrw, premiumE4: premium, source: 'live' }
-}
-
-function wholeDay(first: EpochMinute): Day {
-  const [open, high, low, close, samples] = [12_345, 15_000, 9_124, 13_456, DAY_MINUTES]
-  const lastMinute = first + samples - 1
-  return {
-    date: dateOf(first),
-    open,
-    high,
-    low,
-    close,
-    sum: close * samples,
-    samples,
-    firstMinute: first,
-    lastMinute,
-  }
 }
 
 /** The premium of every coin in a minute, in percent: another one in each of a hundred minutes. */

@@ -8,12 +8,12 @@ const LONGEST_COUNTED_MS = 259_200_000
 const LONGEST_GUESS_MS = 120_000
 
 /** An answer that holds data. */
-export interface Answer<T> {
+interface Answer<T> {
   readonly body: T
   readonly headers: Headers
 }
 
-export interface AskOptions {
+interface AskOptions {
   readonly fetch: typeof fetch
   readonly timeoutMs: number
   readonly signal?: AbortSignal | undefined

@@ -1,9 +1,9 @@
-import { type AskOptions, ask } from './ask.ts'
+import { ask } from './ask.ts'
 import { ApiError } from './errors.ts'
+import { clampWait, waitAfterAnswer, waitAfterError } from './schedule.ts'
 import { createServerClock } from './server-clock.ts'
-import { type Clock, systemClock } from './time.ts'
+import { type Clock, systemClock, utcMs } from './time.ts'
 import type { History, LiveList } from './types.ts'
-import { type LiveUpdate, type WatchOptions, watch } from './watch.ts'
 
 /** Where and how to send requests; everything has a default in a browser. */
 export interface ClientOptions {
@@ -15,6 +15,28 @@ export interface ClientOptions {
   readonly clock?: Clock
   /** From 0 to 1, for jitter. */
   readonly random?: () => number
+}
+
+/** What is known after each request. */
+export interface LiveUpdate {
+  /** The last good answer, also after a failure; undefined until there was one. */
+  readonly list: LiveList | undefined
+  /** Why the newest request failed; undefined when it did not. */
+  readonly error: ApiError | undefined
+  /**
+   * Milliseconds to add to this machine's clock to get the server's; 0 unless it is clearly wrong. The
+   * list's age is the corrected time minus its `updated_at`.
+   */
+  readonly clockOffsetMs: number
+  /** Milliseconds until the next request. */
+  readonly nextInMs: number
+}
+
+export interface WatchOptions {
+  /** Ends the watch. */
+  readonly signal?: AbortSignal | undefined
+  /** An older response to start from. */
+  readonly last?: LiveList | undefined
 }
 
 /** A caller of the API's two routes. */
@@ -45,23 +67,50 @@ export function createClient(options: ClientOptions = {}): Client {
   }
   if (!(timeoutMs >= 0)) throw new RangeError(`timeoutMs must be 0 or more, got: ${timeoutMs}`)
   const root = `${baseUrl.replace(/\/+$/, '')}/kimchi-premium`
-  const how = (signal?: AbortSignal): AskOptions => ({
-    // Read at each request, so that a page may replace it.
-    fetch: options.fetch ?? globalThis.fetch,
-    timeoutMs,
-    signal,
-  })
+  const request = <T>(path: string, signal?: AbortSignal) =>
+    ask<T>(`${root}${path}`, {
+      // Read at each request, so that a page may replace it.
+      fetch: options.fetch ?? globalThis.fetch,
+      timeoutMs,
+      signal,
+    })
   const serverClock = createServerClock(clock)
-  const askLive = (signal?: AbortSignal) => ask<LiveList>(root, how(signal))
+  const watch: Client['watch'] = async (onUpdate, { signal, last } = {}) => {
+    let list = last
+    let failures = 0
+    let answered = false
+    while (!signal?.aborted) {
+      let error: ApiError | undefined
+      let nextInMs: number
+      try {
+        const { body, headers } = await request<LiveList>('', signal)
+        serverClock.compare(headers)
+        const isUnchanged = body.updated_at === list?.updated_at
+        const now = serverClock.now()
+        nextInMs = waitAfterAnswer({ updatedAt: utcMs(body.updated_at), now, isUnchanged }, random)
+        list = body
+        answered = true
+        failures = 0
+      } catch (thrown) {
+        if (signal?.aborted) break
+        if (!(thrown instanceof ApiError)) throw thrown
+        error = thrown
+        failures += 1
+        nextInMs = waitAfterError(error, { failures, answered }, random)
+      }
+      nextInMs = clampWait(nextInMs)
+      onUpdate({ list, error, clockOffsetMs: serverClock.offsetMs(), nextInMs })
+      await clock.wait(nextInMs, signal)
+    }
+  }
   return {
-    live: async ({ signal } = {}) => (await askLive(signal)).body,
+    live: async ({ signal } = {}) => (await request<LiveList>('', signal)).body,
     daily: async (symbol, { days, signal } = {}) => {
       // `..` would ask for another document.
       if (!/^\w{1,20}$/.test(symbol)) throw new ApiError(`no symbol: ${symbol}`, { code: 'invalid_symbol' })
       const query = days === undefined ? '' : `?days=${days}`
-      return (await ask<History>(`${root}/${symbol}/daily${query}`, how(signal))).body
+      return (await request<History>(`/${symbol}/daily${query}`, signal)).body
     },
-    watch: (onUpdate, watchOptions = {}) =>
-      watch({ askLive, clock, serverClock, random }, onUpdate, watchOptions),
+    watch,
   }
 }

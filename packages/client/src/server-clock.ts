@@ -9,9 +9,6 @@ const TOLERANCE_MS = 5_000
 /** In normal operation a cache that sends no `Age` may serve a copy that is a minute old. */
 const OLDEST_COPY_MS = 75_000
 
-/** The server's clock. */
-export type ServerClock = ReturnType<typeof createServerClock>
-
 /**
  * The server's clock: this machine's, corrected by the `Date` and `Age` of answers so that old data never looks
  * newer than it is.

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createFolder, startProgram, withTeardown } from '@kimchi/testkit'
 import { findChromium, openChromium } from '@kimchi/testkit/chromium'
 
-const ROOT = join(import.meta.dirname, '../../..')
+const ROOT = join(import.meta.dirname, '..')
 const [DESKTOP, PHONE] = [
   { width: 1440, height: 900 },
   { width: 390, height: 844 },

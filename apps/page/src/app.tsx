@@ -1,4 +1,4 @@
-import type { Client } from '@kimchi/client'
+import { type Client, utcMs } from '@kimchi/client'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Alerts } from './alerts/alert.ts'
 import { useFiring } from './alerts/use-firing.ts'
@@ -14,7 +14,7 @@ import { routeOf } from './route.ts'
 import { StatusBar } from './status-bar.tsx'
 import { keep, useKept } from './storage.ts'
 import type { Language } from './text/format.ts'
-import { loadWords, type Words } from './text/language.ts'
+import { fill, loadWords, type Words } from './text/language.ts'
 import { titleOf } from './title.ts'
 import { useObserved } from './use-observed.ts'
 import { ViewContext } from './view.ts'
@@ -36,12 +36,15 @@ export function App({ client, words: first }: { client: Client; words: Words }) 
   const search = useState('')
   const { symbol, range } = routeOf(useObserved(window, 'hashchange', () => location.hash))
   const now = () => Date.now() + live.clockOffsetMs
+  const timeOf = (at: string) => f.time(utcMs(at), now())
+  const ago = (ms: number) => fill(t.ago, f.age(ms))
   const current = useCurrentRows(list, now)
   const isSimulated = list?.note?.startsWith('SIMULATED') ?? false
   const minute = isVisible && isAnswered && !error ? list?.updated_at : undefined
   const isFailing = error !== undefined && error.code !== 'not_ready'
   const waiting = isFailing ? undefined : error ? `${t.notReady} ${t.retrying}` : t.loading
-  const view = { ...words, client, alerts, bank, search, isSimulated, current, minute, waiting, now }
+  const kept = { alerts, bank, search }
+  const view = { ...words, ...kept, client, isSimulated, current, minute, waiting, now, timeOf, ago }
   const firing = useFiring(view)
   const title = titleOf(current, symbol, firing, t, f)
   useEffect(() => {

@@ -2,22 +2,21 @@ import { type ApiError, utcMs } from '@kimchi/client'
 import type { Live } from './live/live.ts'
 import type { Texts } from './text/en.ts'
 import { fill } from './text/language.ts'
-import { Time } from './values.tsx'
 import { useNow, useView, type View } from './view.ts'
 
 /** At the foot of the screen, however far somebody has scrolled: how old the list is, and why. */
 export function StatusBar(live: Live) {
   const view = useView()
-  const { t, f, now } = view
+  const { t, now, timeOf, ago } = view
   const { list } = live
   const trouble = useNow(() => troubleOf(live, view))
-  const age = useNow(() => list && fill(t.ago, f.age(now() - utcMs(list.updated_at))))
+  const age = useNow(() => list && ago(now() - utcMs(list.updated_at)))
   return (
     <div class="status">
       <div role="status">{trouble && <p class="trouble">{trouble}</p>}</div>
       {list && !trouble && (
         <p class="age">
-          {t.updated} <Time at={list.updated_at} /> · {age}
+          {t.updated} <time dateTime={`${list.updated_at}Z`}>{timeOf(list.updated_at)}</time> · {age}
         </p>
       )}
     </div>
@@ -26,17 +25,15 @@ export function StatusBar(live: Live) {
 
 /** Why the list is not current, and how old it is; undefined while all is well, or the page says it in its middle. */
 function troubleOf({ list, error, isAnswered }: Live, view: View): string | undefined {
-  const { t, f, current } = view
-  const now = view.now()
+  const { t, current, now, timeOf, ago } = view
   if (!list) return error && error.code !== 'not_ready' ? `${causeOf(error, t)} ${t.retrying}` : undefined
   if (!error && (list.count === 0 || current.length > 0)) return undefined
-  const at = utcMs(list.updated_at)
   const text = error
     ? `${causeOf(error, t)} ${t.pricesFrom} ${t.retrying}`
     : isAnswered
       ? t.overdue
       : t.loadingOld
-  return fill(text, f.time(at, now)).replace('{ago}', fill(t.ago, f.age(now - at)))
+  return fill(text, timeOf(list.updated_at)).replace('{ago}', ago(now() - utcMs(list.updated_at)))
 }
 
 /** What a page can know of a failure. */

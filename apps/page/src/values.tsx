@@ -1,4 +1,4 @@
-import { type CoinPremium, utcMs } from '@kimchi/client'
+import type { CoinPremium } from '@kimchi/client'
 import type { ComponentChildren } from 'preact'
 import { type AmountColumn, COLUMNS } from './table/rows.ts'
 import { wonOf } from './table/won.ts'
@@ -70,14 +70,8 @@ export function Amount({ coin, column }: { coin: CoinPremium; column: AmountColu
 
 /** Says of a value that it is not current, and since when. */
 export function Stale({ at }: { at: string }) {
-  const { t, f, now } = useView()
-  return <span class="why">{fill(t.stale, f.time(utcMs(at), now()))}</span>
-}
-
-/** A time of the API in the time zone of the language. */
-export function Time({ at }: { at: string }) {
-  const { f, now } = useView()
-  return <time dateTime={`${at}Z`}>{f.time(utcMs(at), now())}</time>
+  const { t, timeOf } = useView()
+  return <span class="why">{fill(t.stale, timeOf(at))}</span>
 }
 
 interface FigureProps {

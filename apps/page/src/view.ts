@@ -21,6 +21,10 @@ export interface View extends Words {
   readonly waiting: string | undefined
   /** Milliseconds since the epoch, by the server's clock. */
   readonly now: () => number
+  /** A time of the API in the time zone of the language, with the date when it is another day. */
+  readonly timeOf: (at: string) => string
+  /** How long ago: `42 sec ago`. */
+  readonly ago: (ms: number) => string
 }
 
 /** Given by the page to all that is drawn in it. */

@@ -6,11 +6,11 @@ import { isOld, parseRate } from './entered-rate.ts'
 
 /** The bank's rate that the reader has entered, with its age, and the form to enter it. */
 export function BankFigure() {
-  const { t, f, bank } = useView()
+  const { t, f, bank, ago } = useView()
   const [rate, setRate] = bank
   const age = useNow(() => {
-    const ago = rate && fill(t.ago, f.age(Date.now() - rate.at))
-    return rate && isOld(rate, Date.now()) ? `${t.old}, ${ago}` : ago
+    const text = rate && ago(Date.now() - rate.at)
+    return rate && isOld(rate, Date.now()) ? `${t.old}, ${text}` : text
   })
   const submit = (entered: FormData) => {
     const text = `${entered.get('rate')}`.trim()

@@ -1,5 +1,5 @@
 import '../style/coin.css'
-import { type CoinPremium, utcMs } from '@kimchi/client'
+import type { CoinPremium } from '@kimchi/client'
 import { useMemo } from 'preact/hooks'
 import { AlertForm } from '../alerts/alert-form.tsx'
 import { fill } from '../text/language.ts'
@@ -23,7 +23,7 @@ export interface CoinProps {
 
 /** One coin: its premium now, its days as a chart and as a table, and what they say about the premium. */
 export function CoinView({ symbol, range, row }: CoinProps) {
-  const { t, f, now, nameOf, current } = useView()
+  const { t, now, nameOf, current, timeOf } = useView()
   const currentRow = row && current.find(coin => coin === row)
   const known = useHistory(symbol, range)
   const { history, error } = known
@@ -31,7 +31,7 @@ export function CoinView({ symbol, range, row }: CoinProps) {
   const days = useMemo(() => toDays(history?.data ?? [], today, range), [history, range, today])
   const yesterday = days.find(({ date }) => date === dayBefore(today))
   const since = currentRow && changeSince(yesterday?.close_pct, currentRow.premium_pct)
-  const asOfText = history ? fill(t.runningAsOf, f.time(utcMs(history.asOf), now())) : ''
+  const asOfText = history ? fill(t.runningAsOf, timeOf(history.asOf)) : ''
   const named = row ?? history
   const isUnknown = error?.code === 'unknown_symbol' && !row
   return (

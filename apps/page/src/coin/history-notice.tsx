@@ -1,4 +1,3 @@
-import { utcMs } from '@kimchi/client'
 import { Failure } from '../notices.tsx'
 import { causeOf } from '../status-bar.tsx'
 import { fill } from '../text/language.ts'
@@ -9,11 +8,11 @@ type HistoryNoticeProps = KnownHistory & { symbol: string; isListed: boolean }
 
 /** Says why a history is missing or old. @param props `isListed`: the coin is in the live list */
 export function HistoryNotice({ history, error, symbol, isListed }: HistoryNoticeProps) {
-  const { t, f, waiting, now } = useView()
+  const { t, waiting, timeOf } = useView()
   const isUnknown = error?.code === 'unknown_symbol'
   if (isUnknown && !isListed) return <Failure text={fill(t.unknownCoin, symbol)} />
   if (error && !isUnknown) {
-    const text = history ? fill(t.historyOld, f.time(utcMs(history.asOf), now())) : t.historyDown
+    const text = history ? fill(t.historyOld, timeOf(history.asOf)) : t.historyDown
     return <Failure text={`${causeOf(error, t)} ${text} ${t.retrying}`} />
   }
   // The list may know a coin a moment before its history does.

@@ -108,6 +108,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
       reader,
       writer,
       rest,
+      upbitPerSecond: config.UPBIT_REQUESTS_PER_SECOND,
       onStored: samples => heldBack.noteStored(samples),
     },
     context,

@@ -1,4 +1,11 @@
-import { type Context, type Exchange, KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
+import {
+  type Context,
+  type EpochMs,
+  type Exchange,
+  KimchiError,
+  type Milliseconds,
+  messageOf,
+} from '@kimchi/core'
 import { httpErrorOf, Unreachable } from './http-error.ts'
 import { statedWait } from './retry-after.ts'
 
@@ -24,8 +31,15 @@ export interface HttpRequest {
   readonly fetch?: typeof fetch | undefined
 }
 
+/** When a request to an exchange went out, by the wall clock and by elapsed time. */
+export interface Asked {
+  readonly at: EpochMs
+  readonly elapsed: Milliseconds
+}
+
 /** A 2xx answer in JSON. */
 export interface HttpAnswer {
+  readonly asked: Asked
   readonly json: unknown
   readonly text: string
   readonly headers: Headers
@@ -43,6 +57,7 @@ export async function fetchJson(
   { clock, signal }: Pick<Context, 'clock' | 'signal'>,
 ): Promise<HttpAnswer> {
   const what = `GET ${new URL(url).pathname}`
+  const asked = { at: clock.now(), elapsed: clock.elapsed() }
   const { response, text } = await receive(ask, url, userAgent, signal).catch(cause => {
     throw new Unreachable('KIMCHI_ERR_REST', `${exchange} ${what}: ${messageOf(cause)}`, { cause })
   })
@@ -53,7 +68,7 @@ export async function fetchJson(
     const message = `${exchange} ${what}: HTTP ${status}, the response is no JSON`
     throw new KimchiError('KIMCHI_ERR_REST', message)
   }
-  if (ok) return { json, text, headers }
+  if (ok) return { asked, json, text, headers }
   const untimedMs = status === 429 ? UNTIMED_429_MS : undefined
   const stated = statedWait({ status, header: headers.get('retry-after'), body: text }, clock.now())
   throw httpErrorOf(exchange, what, status, stated ?? untimedMs)

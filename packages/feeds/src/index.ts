@@ -3,7 +3,6 @@ export { type Catalogue, matchCoins, type WantedCoins } from './catalogue/catalo
 export type { Listings } from './catalogue/listings.ts'
 export { DENIALS } from './catalogue/pairs.ts'
 export { createDoors, DEFAULT_BASES, type Door, type DoorOptions, type Doors } from './door/door.ts'
-export { NoLongerWanted, type Want } from './door/way.ts'
 export { type Connection, openConnection } from './feed/connection.ts'
 export { SubscriptionRefused } from './feed/connection-errors.ts'
 export { type Feed, type FeedStatus, openFeed } from './feed/feed.ts'

@@ -8,6 +8,7 @@ import type { Test } from 'tap'
 import { createDoors, type DoorOptions } from '../src/door/door.ts'
 import { type Feed, type FeedOptions, openFeed } from '../src/feed/feed.ts'
 import { RestClient } from '../src/rest/client.ts'
+import type { TradingPrices } from '../src/rest/trading-prices.ts'
 import { Retry } from '../src/retry.ts'
 
 /** When the tests' clock starts. */
@@ -19,9 +20,14 @@ export function watchFeed(
   {
     bases,
     userAgent = 'test',
+    tradingPrices,
     ...options
   }: Pick<FeedOptions, 'protocol'> &
-    Partial<FeedOptions & Pick<DoorOptions, 'userAgent'>> & { readonly bases: string | readonly string[] },
+    Partial<FeedOptions & Pick<DoorOptions, 'userAgent'>> & {
+      readonly bases: string | readonly string[]
+      /** Answers at once in place of the REST client. */
+      readonly tradingPrices?: () => Promise<TradingPrices>
+    },
   clock = createManualClock(AT),
   random = () => 0.5,
 ): {
@@ -58,6 +64,12 @@ export function watchFeed(
         setTradable: (_exchange, market, isTradable) => void tradable.set(market, isTradable),
         forget: (_exchange, market) => void forgotten.push(market),
       },
+      ...(tradingPrices && {
+        fetchTradingPrices: async () => ({
+          asked: { at: clock.now(), elapsed: clock.elapsed() },
+          trading: await tradingPrices(),
+        }),
+      }),
       ...options,
     },
     { clock, random, log },

@@ -13,7 +13,7 @@ import {
   minuteOf,
   REFERENCE_MARKETS,
 } from '@kimchi/core'
-import type { CandlePage, CandleRequest, Want } from '@kimchi/feeds'
+import type { CandlePage, CandleRequest } from '@kimchi/feeds'
 import { CARRY_MINUTES, CandleBlock, type MissingCandles } from './candle-block.ts'
 
 /**
@@ -38,7 +38,7 @@ export const CONFIRM_MISSING_AFTER_MS: Milliseconds = MINUTE_MS
  */
 const MAX_BLOCKS = 270
 
-export type FetchPage = (request: CandleRequest, want?: Want) => Promise<CandlePage>
+export type FetchPage = (request: CandleRequest) => Promise<CandlePage>
 
 /** A block that is to be fetched. */
 interface BlockRequest {
@@ -46,7 +46,6 @@ interface BlockRequest {
   readonly market: Market
   readonly start: EpochMinute
   readonly newest: EpochMinute
-  readonly want: Want | undefined
 }
 
 interface CachedBlock {
@@ -108,16 +107,15 @@ export class CandleBlockCache {
   /**
    * The block that decides `minute` of a market.
    * @param minute the newest minute to decide, no newer than {@link newestMinute}
-   * @param want how the request waits, where one is needed
    */
-  async blockOf(exchange: Exchange, market: Market, minute: EpochMinute, want?: Want): Promise<CandleBlock> {
+  async blockOf(exchange: Exchange, market: Market, minute: EpochMinute): Promise<CandleBlock> {
     const newest = await this.newestMinute()
     const start = minute - (minute % BLOCK_MINUTES[exchange])
     const key = `${market} ${start}`
     const known = this.#blocks.get(key)
     let entry = known
     if (entry === undefined || !this.#isUsable(entry, minute, newest)) {
-      const block = this.#fetchBlock({ exchange, market, start, newest, want }, known?.fetched)
+      const block = this.#fetchBlock({ exchange, market, start, newest }, known?.fetched)
       entry = { completeTo: newest, fetchedAt: this.#clock.elapsed(), block }
     }
     this.#keep(key, entry)
@@ -154,14 +152,14 @@ export class CandleBlockCache {
 
   /** @param previous what was answered before, at least a minute ago if something was missing in it */
   async #fetchBlock(
-    { exchange, market, start, newest, want }: BlockRequest,
+    { exchange, market, start, newest }: BlockRequest,
     previous: CandleBlock | undefined,
   ): Promise<CandleBlock> {
     const last = Math.min(start + BLOCK_MINUTES[exchange] - 1, newest)
     const first = start - CARRY_MINUTES
     // Upbit answers with the newest candles there are, however old.
     const count = exchange === 'upbit' ? BLOCK_MINUTES.upbit : last - first + 1
-    const page = await this.#fetchPage({ exchange, market, count, last }, want)
+    const page = await this.#fetchPage({ exchange, market, count, last })
     if (page.message !== undefined) this.#noteUnreadable(exchange, page.message)
     const missing = missingOf({ exchange, count }, page, { first, last, previous })
     return new CandleBlock(page.candles, newest, missing, page.message)

@@ -38,20 +38,22 @@ export interface CandleLegs {
 /**
  * Decides minutes from candles; they lie within one block of each market. While an exchange seems to be down,
  * fetches only the markets that always trade, not the coin's.
- * @param isWanted asked when the coin's own candles would be fetched next; where not, it rejects with NoLongerWanted
  */
 export async function decideWindow(
   { coin, minutes }: CoinMinutes,
   blocks: CandleBlockCache,
-  isWanted?: () => Promise<boolean>,
 ): Promise<Decided> {
   const limit = await fetchLimit(blocks)
   const open = minutes.filter(minute => minute > limit)
   const decidable = minutes.filter(minute => minute <= limit)
   const last = decidable.at(-1)
   if (last === undefined) return { samples: [], settled: [], open }
-  const [shared, own] = await Promise.all([fetchShared(last, blocks), fetchOwn(coin, last, blocks, isWanted)])
-  const legs = { ...shared, ...own }
+  const [shared, upbit, binance] = await Promise.all([
+    fetchShared(last, blocks),
+    blocks.blockOf('upbit', coin.upbit, last),
+    blocks.blockOf('binance', coin.binance, last),
+  ])
+  const legs = { ...shared, upbit, binance }
   const samples: Sample[] = []
   const settled: SettledMinute[] = []
   for (const minute of decidable) {
@@ -88,17 +90,6 @@ export function candleSampleOrGap(
     rate: legOf(rate, minute),
     binance: legOf(binance, minute),
   })
-}
-
-/** The coin's own candles. Upbit's turn comes later: until then another ingester may have decided the minutes. */
-async function fetchOwn(
-  coin: Coin,
-  minute: EpochMinute,
-  blocks: CandleBlockCache,
-  isWanted: () => Promise<boolean> = async () => true,
-) {
-  const upbit = await blocks.blockOf('upbit', coin.upbit, minute, { isWanted })
-  return { upbit, binance: await blocks.blockOf('binance', coin.binance, minute) }
 }
 
 /** The candles that every coin needs. */

@@ -104,51 +104,22 @@ export class OpenMinutes {
     this.#coins = new Map(coins.map(coin => [pairOf(coin), known.get(pairOf(coin)) ?? this.#begin(coin)]))
   }
 
-  /** Reads from Redis the open minutes of each coin that is due. */
-  async read(): Promise<void> {
-    const oldest = dayStart(minuteOf(this.#clock.now())) - this.#days * DAY_MINUTES
-    for (const coin of this.#coins.values()) {
-      const now = this.#clock.elapsed()
-      if (now < coin.readAt) continue
-      const end = this.#end
-      const from = coin.reads % READS_OF_ALL === 0 ? oldest : Math.max(oldest, end - RECENT_MINUTES)
-      // Set before Redis answers: a minute or a reconnect that is noted meanwhile is newer than the answer.
-      coin.readAt = now + READ_EVERY_MS
-      const open = await this.#readOpen(coin.coin, from, end).catch(thrown => {
-        coin.readAt = now
-        throw thrown
-      })
-      coin.open = [...before(coin.open, from), ...open]
-      coin.reads += 1
-    }
-  }
-
   /**
-   * The newest windows of at most `most` coins. The last minutes come first, then Binance's blocks from new to
-   * old, so that each block is fetched once.
+   * The newest windows of at most `most` coins, each as soon as it is asked for; those that another ingester has decided
+   * meanwhile are forgotten. The last minutes come first, then Binance's blocks from new to old, so that each block is
+   * fetched once.
    */
-  next(most: number): CoinMinutes[] {
-    const now = this.#clock.elapsed()
-    const urgent = minuteOf(this.#clock.now()) - URGENT_MINUTES
-    const rankOf = ({ minutes }: CoinMinutes) => {
-      const newest = minutes.at(-1) ?? 0
-      return newest >= urgent ? Number.MAX_SAFE_INTEGER : Math.floor(newest / BLOCK_MINUTES.binance)
+  async *due(most: number): AsyncGenerator<CoinMinutes, void, void> {
+    await this.#read()
+    let left = most
+    for (const window of this.#newest()) {
+      const { coin, minutes } = window
+      const [first = 0] = minutes
+      const open = await this.#readOpen(coin, first, (minutes.at(-1) ?? first) + 1)
+      if (open.length === 0) this.finish(window)
+      else yield window
+      if (open.length > 0 && --left === 0) return
     }
-    return [...this.#coins.values()]
-      .sort((a, b) => a.rank - b.rank)
-      .filter(({ open, trouble }) => open.length > 0 && now >= (trouble?.waitsUntil ?? 0))
-      .map(({ coin, open }) => {
-        const [minutes = []] = windowsOf(open)
-        return { coin, minutes }
-      })
-      .sort((a, b) => rankOf(b) - rankOf(a))
-      .slice(0, most)
-  }
-
-  /** Reads again whether a minute of the window is open: another ingester may have decided them meanwhile. */
-  async isOpen({ coin, minutes: [first = 0, ...others] }: CoinMinutes): Promise<boolean> {
-    const open = await this.#readOpen(coin, first, (others.at(-1) ?? first) + 1)
-    return open.length > 0
   }
 
   /** Forgets these minutes. Redis names again those that are still open. */
@@ -175,6 +146,43 @@ export class OpenMinutes {
     const now = this.#clock.now()
     const finished = Math.max(this.#finished, minuteOf(now - LEFT_TO_FEEDS_MS))
     return Math.min(minuteOf(now - CANDLE_GRACE_MS), finished) + 1
+  }
+
+  /** Reads from Redis the open minutes of each coin that is due. */
+  async #read(): Promise<void> {
+    const oldest = dayStart(minuteOf(this.#clock.now())) - this.#days * DAY_MINUTES
+    for (const coin of this.#coins.values()) {
+      const now = this.#clock.elapsed()
+      if (now < coin.readAt) continue
+      const end = this.#end
+      const from = coin.reads % READS_OF_ALL === 0 ? oldest : Math.max(oldest, end - RECENT_MINUTES)
+      // Set before Redis answers: a minute or a reconnect that is noted meanwhile is newer than the answer.
+      coin.readAt = now + READ_EVERY_MS
+      const open = await this.#readOpen(coin.coin, from, end).catch(thrown => {
+        coin.readAt = now
+        throw thrown
+      })
+      coin.open = [...before(coin.open, from), ...open]
+      coin.reads += 1
+    }
+  }
+
+  /** The newest window of each coin that does not wait, the most urgent first. */
+  #newest(): CoinMinutes[] {
+    const now = this.#clock.elapsed()
+    const urgent = minuteOf(this.#clock.now()) - URGENT_MINUTES
+    const rankOf = ({ minutes }: CoinMinutes) => {
+      const newest = minutes.at(-1) ?? 0
+      return newest >= urgent ? Number.MAX_SAFE_INTEGER : Math.floor(newest / BLOCK_MINUTES.binance)
+    }
+    return [...this.#coins.values()]
+      .sort((a, b) => a.rank - b.rank)
+      .filter(({ open, trouble }) => open.length > 0 && now >= (trouble?.waitsUntil ?? 0))
+      .map(({ coin, open }) => {
+        const [minutes = []] = windowsOf(open)
+        return { coin, minutes }
+      })
+      .sort((a, b) => rankOf(b) - rankOf(a))
   }
 
   #readOpen({ symbol, allowed }: Coin, from: EpochMinute, to: EpochMinute) {

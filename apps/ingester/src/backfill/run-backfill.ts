@@ -8,7 +8,7 @@ import {
   messageOf,
   type Sample,
 } from '@kimchi/core'
-import { NoLongerWanted, type RestClient, Retry } from '@kimchi/feeds'
+import { type RestClient, Retry } from '@kimchi/feeds'
 import { isRetryable, type SampleReader, type SampleWriter } from '@kimchi/store'
 import { pairOf, type Quarantine } from '../coins/quarantine.ts'
 import type { MinuteReport } from '../minute/minute-loop.ts'
@@ -32,6 +32,8 @@ export interface BackfillOptions {
   /** Whole UTC days before today that are filled. */
   readonly days: number
   readonly rest: Pick<RestClient, 'fetchCandles'>
+  /** REST requests a second to Upbit: as many coins a second are begun. */
+  readonly upbitPerSecond: number
   readonly reader: Pick<SampleReader, 'readOpenMinutes' | 'readSamples'>
   readonly writer: Pick<SampleWriter, 'write'>
   /** Called with samples that Redis has now. */
@@ -71,7 +73,7 @@ export class Backfill {
   constructor(options: BackfillOptions, context: Context) {
     this.#options = options
     this.#context = context
-    this.#blocks = new CandleBlockCache((...request) => options.rest.fetchCandles(...request), context)
+    this.#blocks = new CandleBlockCache(request => options.rest.fetchCandles(request), context)
     this.#openMinutes = new OpenMinutes(options.reader, options.days, context)
   }
 
@@ -125,16 +127,27 @@ export class Backfill {
    */
   async #round(): Promise<boolean> {
     if (this.#isClockWrong) return false
-    const { tracked } = this.#options.quarantine
+    const { clock, signal } = this.#context
+    const { quarantine, upbitPerSecond } = this.#options
+    const { tracked } = quarantine
     this.#openMinutes.follow(tracked)
-    await this.#openMinutes.read()
-    const due = this.#openMinutes.next(COINS_AT_ONCE)
-    // What all coins need is no trouble of one of them.
-    if (due.length > 0) await fetchLimit(this.#blocks)
-    const outcomes = await Promise.allSettled(due.map(window => this.#fill(window)))
-    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
-    if (due.length === 0 && tracked.length > 0) await this.#measureDrift(tracked)
-    return due.length > 0
+    const fills: Promise<void>[] = []
+    try {
+      for await (const window of this.#openMinutes.due(COINS_AT_ONCE)) {
+        // What all coins need is no trouble of one of them.
+        if (fills.length === 0) await fetchLimit(this.#blocks)
+        const fill = this.#fill(window)
+        fill.catch(() => {})
+        fills.push(fill)
+        // At the door it would wait for its turn, and not hear that another ingester decides it.
+        await clock.wait(1_000 / upbitPerSecond, signal)
+      }
+    } finally {
+      await Promise.allSettled(fills)
+    }
+    await Promise.all(fills)
+    if (fills.length === 0 && tracked.length > 0) await this.#measureDrift(tracked)
+    return fills.length > 0
   }
 
   async #measureDrift(tracked: readonly Coin[]): Promise<void> {
@@ -163,17 +176,13 @@ export class Backfill {
     this.#openMinutes.finish(window)
   }
 
-  /** Undefined where another ingester has decided it, or candles cannot be fetched: the coin waits. */
+  /** Undefined where candles cannot be fetched: the coin waits. */
   async #decide(window: CoinMinutes): Promise<Decided | undefined> {
     const { clock, signal, log } = this.#context
     try {
-      return await decideWindow(window, this.#blocks, () => this.#openMinutes.isOpen(window))
+      return await decideWindow(window, this.#blocks)
     } catch (thrown) {
       if (signal.aborted) return undefined
-      if (thrown instanceof NoLongerWanted) {
-        this.#openMinutes.finish(window)
-        return undefined
-      }
       if (isRetryable(thrown)) throw thrown
       const trouble = this.#openMinutes.fail(window.coin, thrown)
       if (trouble !== undefined && isWorthALine(trouble.failures)) {

@@ -7,7 +7,6 @@ import {
   openFeed,
   type RestClient,
   upbitProtocol,
-  type Want,
 } from '@kimchi/feeds'
 
 /** Empty until the coins are known. */
@@ -57,7 +56,10 @@ export class ExchangeFeeds {
     const own =
       exchange === 'upbit'
         ? { protocol: upbitProtocol }
-        : { protocol: binanceProtocol, fetchTradingPrices: (want: Want) => rest.fetchTradingPrices(want) }
+        : {
+            protocol: binanceProtocol,
+            fetchTradingPrices: (signal?: AbortSignal) => rest.fetchTradingPrices(signal),
+          }
     return openFeed({ ...own, door: doors[exchange], markets, sink: latest, onRefused }, this.#context)
   }
 }

@@ -54,6 +54,7 @@ t.test('each closed block is fetched once, for more coins than are filled at onc
       reader,
       writer,
       rest: { fetchCandles },
+      upbitPerSecond: 400,
     },
     { clock, random: () => 0.5, signal: ending.signal, log: silent },
   )

@@ -46,7 +46,7 @@ async function openTwo(test: Test) {
     bench.start(coins, { upbitPerSecond, random: chanceOf(seed), ...options })
   /** @returns seconds since the start */
   const untilWhole = async () => {
-    await passUntil(clock, 'all is filled', isWhole(COINS), 500)
+    await passUntil(clock, 'all is filled', isWhole(COINS), 250)
     return passed()
   }
   return { ...bench, start, passed, untilWhole }

@@ -150,6 +150,7 @@ export async function openBench(
         reader,
         writer,
         rest: { fetchCandles },
+        upbitPerSecond,
         ...changes,
       },
       context,

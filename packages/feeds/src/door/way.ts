@@ -35,14 +35,9 @@ export interface Want {
   readonly isUrgent?: boolean
   /** How long the end of a refusal is worth waiting for; a longer one is the answer. @default any time */
   readonly worthMs?: Milliseconds
-  /** Asked at its turn. Where it says no, the request ends with {@link NoLongerWanted} and costs nothing. */
-  readonly isWanted?: () => Promise<boolean>
   /** Frees its place when it aborts. @default that of the door */
   readonly signal?: AbortSignal
 }
-
-/** A request was not made, since nobody needs its answer any more. */
-export class NoLongerWanted extends Error {}
 
 export interface WayOptions {
   readonly exchange: Exchange
@@ -184,7 +179,7 @@ export class Way {
   }
 
   /** Waits for the turn of a request. */
-  async #turn({ isWanted, signal, ...want }: Want): Promise<void> {
+  async #turn({ signal, ...want }: Want): Promise<void> {
     this.#context.signal.throwIfAborted()
     signal?.throwIfAborted()
     let leave = () => {}
@@ -199,12 +194,6 @@ export class Way {
     } finally {
       signal?.removeEventListener('abort', leave)
     }
-    const isStillWanted = (await isWanted?.()) ?? true
-    if (isStillWanted && !signal?.aborted) return
-    this.#turns.pop()
-    this.#changed.abort()
-    signal?.throwIfAborted()
-    throw new NoLongerWanted('not asked: nobody needs it any more')
   }
 
   /** Frees places, as the signal has aborted. */

@@ -11,15 +11,15 @@ import {
   type TickSink,
 } from '@kimchi/core'
 import type { Door, StreamOptions } from '../door/door.ts'
-import type { Want } from '../door/way.ts'
-import type { TradingPrices } from '../rest/trading-prices.ts'
+import type { Asked } from '../http.ts'
+import type { RestClient } from '../rest/client.ts'
 import type { Connection } from './connection.ts'
 import { SubscriptionRefused } from './connection-errors.ts'
 import { FeedCounters, type FeedState } from './feed-status.ts'
 import { type DataBefore, interruptionAt } from './interruption.ts'
 import type { Decoded, Protocol } from './protocol.ts'
 import { Renewals } from './renewals.ts'
-import { type Answer, type Asked, StatusRequests } from './status-requests.ts'
+import { type Answer, StatusRequests } from './status-requests.ts'
 import { subscribedMarkets } from './subscribed-markets.ts'
 
 /** Where in a minute a planned successor is opened, so that its first prices are there before the minute ends. */
@@ -45,7 +45,7 @@ export interface FeedOptions {
    * Fetches the prices with which a stream begins, and once a minute the markets that trade.
    * @default the feed sends the subscription again, whose snapshots show both
    */
-  readonly fetchTradingPrices?: (want: Want) => Promise<TradingPrices>
+  readonly fetchTradingPrices?: RestClient['fetchTradingPrices']
 }
 
 export function openFeed(options: FeedOptions, context: Omit<Context, 'signal'>): Feed {
@@ -87,14 +87,9 @@ export class Feed {
     this.#markets = subscribedMarkets(this.#exchange, markets)
     this.#counters = new FeedCounters(this.#exchange, context)
     const ask = async () => {
-      let asked = this.#now
-      if (fetchTradingPrices === undefined) return this.#renew(asked)
-      const isWanted = async () => {
-        asked = this.#now
-        return true
-      }
-      const trading = await fetchTradingPrices({ signal: context.signal, isWanted })
-      return { asked, markets: this.#markets, trading }
+      if (fetchTradingPrices === undefined) return this.#renew()
+      const answer = await fetchTradingPrices(context.signal)
+      return { ...answer, markets: this.#markets }
     }
     this.#statusRequests = new StatusRequests(
       { exchange: this.#exchange, counters: this.#counters, ask, sink },
@@ -135,11 +130,6 @@ export class Feed {
     this.#stop.abort()
     await this.#closeOthers()
     await this.#running
-  }
-
-  get #now(): Asked {
-    const { clock } = this.#context
-    return { at: clock.now(), elapsed: clock.elapsed() }
   }
 
   get #state(): FeedState {
@@ -203,7 +193,9 @@ export class Feed {
   }
 
   /** Sends the subscription again; returns the answer to the renewal before, unless frames may have been lost since. */
-  #renew(asked: Asked): Answer | undefined {
+  #renew(): Answer | undefined {
+    const { clock } = this.#context
+    const asked: Asked = { at: clock.now(), elapsed: clock.elapsed() }
     const isCut = this.#reading?.signal.aborted !== false
     // No frame has told of a silence that goes on.
     const now = { receivedAt: asked.at, isLate: false, openedAt: undefined }

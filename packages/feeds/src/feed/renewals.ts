@@ -1,5 +1,6 @@
 import type { Market } from '@kimchi/core'
-import type { Answer, Asked } from './status-requests.ts'
+import type { Asked } from '../http.ts'
+import type { Answer } from './status-requests.ts'
 
 /** What has come since the subscription was last sent again. */
 interface Renewal {

@@ -7,6 +7,7 @@ import {
   type Milliseconds,
   type TickSink,
 } from '@kimchi/core'
+import type { Asked } from '../http.ts'
 import type { TradingPrices } from '../rest/trading-prices.ts'
 import { Retry } from '../retry.ts'
 import type { FeedCounters } from './feed-status.ts'
@@ -23,12 +24,6 @@ const SPACING_MS: Milliseconds = 1_000
 
 /** One answer may be incomplete: a market is halted when another, requested so much later, lacks it too. */
 const CONFIRM_AFTER_MS: Milliseconds = 15_000
-
-/** When a request to an exchange went out, by the wall clock and by elapsed time. */
-export interface Asked {
-  readonly at: EpochMs
-  readonly elapsed: Milliseconds
-}
 
 export interface Answer {
   readonly asked: Asked

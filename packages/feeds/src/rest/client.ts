@@ -2,6 +2,7 @@ import type { Exchange } from '@kimchi/core'
 import { type Listings, parseBinanceListings, parseUpbitListings } from '../catalogue/listings.ts'
 import type { Doors } from '../door/door.ts'
 import type { Want } from '../door/way.ts'
+import type { Asked, HttpAnswer } from '../http.ts'
 import { CANDLES, type CandlePage, type CandleRequest, readCandles, UnreadableCandles } from './candles.ts'
 import { parseTradingPrices, type TradingPrices } from './trading-prices.ts'
 
@@ -57,10 +58,11 @@ export class RestClient {
     return this.#doors[exchange].get(ccxt[exchange](path, paramsOf(request)), ({ json }) => read(json), want)
   }
 
-  /** The markets of Binance that trade now, by one call of weight 4. */
-  fetchTradingPrices(want?: Want): Promise<TradingPrices> {
+  /** The markets of Binance that trade now, by one call of weight 4. @param signal frees its place when it aborts */
+  fetchTradingPrices(signal?: AbortSignal): Promise<{ asked: Asked; trading: TradingPrices }> {
     const path = '/api/v3/ticker/price?symbolStatus=TRADING'
-    return this.#doors.binance.get(path, ({ json }) => parseTradingPrices(json), { isUrgent: true, ...want })
+    const read = ({ asked, json }: HttpAnswer) => ({ asked, trading: parseTradingPrices(json) })
+    return this.#doors.binance.get(path, read, { isUrgent: true, ...(signal && { signal }) })
   }
 
   /** The first list or candle loads ccxt, so that no stream waits for it. */

@@ -4,7 +4,7 @@ import { createManualClock } from '@kimchi/core/testing'
 import { eventually, responseOf } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { binanceProtocol } from '../../src/binance.ts'
-import { NoLongerWanted, type Want } from '../../src/door/way.ts'
+import type { Want } from '../../src/door/way.ts'
 import { RestClient } from '../../src/rest/client.ts'
 import { AT, openDoors, watchFeed } from '../harness.ts'
 import { miniTicker, refuseWith, scriptExchange } from '../scripted-exchange.ts'
@@ -153,39 +153,6 @@ t.test('a request says how long the end of a refusal is worth waiting for', asyn
   t.equal(await through(get('d'), 1_000), 'd')
 })
 
-t.test('a request that nobody wants any more at its turn is not made, and costs no turn', async t => {
-  const { get, paths, times, through } = open(t, [])
-  let isWanted = true
-  const want = { isWanted: async () => isWanted }
-  const [first, second] = [get('a', want), get('b', want)]
-  await first
-  isWanted = false
-  const third = get('c')
-  t.ok((await through(second.catch(thrown => thrown))) instanceof NoLongerWanted)
-  await through(third)
-  t.strictSame(paths(), ['a', 'c'])
-  t.strictSame(times(), [0, SPACING])
-})
-
-t.test(
-  'a request that is given up while it is asked whether it is wanted is not made, and costs no turn',
-  async t => {
-    const { get, paths, times, through } = open(t, [])
-    const stop = new AbortController()
-    const isWanted = async () => {
-      stop.abort()
-      return true
-    }
-    await get('a')
-    const given = get('b', { signal: stop.signal, isWanted })
-    const third = get('c')
-    t.equal((await through(given.catch(thrown => thrown))).name, 'AbortError')
-    await through(third)
-    t.strictSame(paths(), ['a', 'c'])
-    t.strictSame(times(), [0, SPACING])
-  },
-)
-
 t.test('an abort frees a place, of one request or of all', async t => {
   const { get, paths, through, doors, ending } = open(t, [])
   const stop = new AbortController()
@@ -265,7 +232,7 @@ t.test(
     const feedOptions = { protocol, bases: [], door: doors.binance }
     const { feed } = watchFeed(
       t,
-      { ...feedOptions, fetchTradingPrices: want => rest.fetchTradingPrices(want) },
+      { ...feedOptions, fetchTradingPrices: signal => rest.fetchTradingPrices(signal) },
       clock,
     )
     await eventually('the stream', () => exchange.peers.length === 1)

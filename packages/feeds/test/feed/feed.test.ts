@@ -41,13 +41,18 @@ t.test('Upbit: every market brings a snapshot, then ticks of its trades, on one 
 
 t.test('Binance: every market that trades brings frames and one seed', async t => {
   const simulator = await simulate(t)
-  const rest = createRest(simulator.binanceRestUrl)
-  const { feed, clock, ticks, tradable } = watchFeed(t, {
-    protocol: binanceProtocol,
-    bases: simulator.binanceWsUrl,
-    fetchTradingPrices: () => rest.fetchTradingPrices(),
-    markets: ['ETHUSDT', 'NOSUCHUSDT'],
-  })
+  const clock = createManualClock(AT)
+  const rest = createRest(simulator.binanceRestUrl, { clock })
+  const { feed, ticks, tradable } = watchFeed(
+    t,
+    {
+      protocol: binanceProtocol,
+      bases: simulator.binanceWsUrl,
+      fetchTradingPrices: () => rest.fetchTradingPrices(),
+      markets: ['ETHUSDT', 'NOSUCHUSDT'],
+    },
+    clock,
+  )
   await eventually('seeds', () => tradable.size === 2)
   const seeds = ticks.filter(({ origin }) => origin === 'seed')
   t.strictSame(seeds.map(({ market }) => market).sort(), ['BTCUSDT', 'ETHUSDT'])
@@ -67,7 +72,7 @@ t.test('a trading status that fails changes nothing, is counted and requested ag
   const { feed, clock, ticks, tradable } = watchFeed(t, {
     protocol: binanceProtocol,
     bases: exchange.url,
-    fetchTradingPrices: async () => {
+    tradingPrices: async () => {
       calls += 1
       if (calls < 3) throw new Error('no answer')
       return new Map([['BTCUSDT', 5]])
@@ -98,7 +103,7 @@ t.test('Binance: an absence counts when a second answer, 15 s later, lacks the m
     protocol: { ...binanceProtocol, stallAfterMs: 3_600_000 },
     bases: exchange.url,
     markets: ['ETHUSDT'],
-    fetchTradingPrices: async () => {
+    tradingPrices: async () => {
       askedAt.push((clock.now() - AT) / 1_000)
       return new Map(listed.map(market => [market, 5]))
     },
@@ -145,7 +150,7 @@ t.test(
         bases: [],
         door: doors.binance,
         markets: ['ETHUSDT'],
-        fetchTradingPrices: want => rest.fetchTradingPrices(want),
+        fetchTradingPrices: signal => rest.fetchTradingPrices(signal),
       },
       clock,
     )
@@ -217,7 +222,7 @@ t.test(
     for (const protocol of [upbitProtocol, binanceProtocol]) {
       const exchange = await scriptExchange(t)
       let asked = 0
-      const fetchTradingPrices = async () => {
+      const tradingPrices = async () => {
         asked += 1
         return new Map([['BTCUSDT', asked]])
       }
@@ -225,7 +230,7 @@ t.test(
       const { clock, feed, ticks, interruptions } = watchFeed(t, {
         protocol,
         bases: exchange.url,
-        ...(isUpbit ? {} : { fetchTradingPrices }),
+        ...(isUpbit ? {} : { tradingPrices }),
       })
       await eventually('the connection', () => exchange.peers.length === 1)
       const send = async () => {
@@ -259,7 +264,7 @@ for (const protocol of [upbitProtocol, binanceProtocol]) {
       protocol: { ...protocol, stallAfterMs: 3_600_000 },
       bases: exchange.url,
       markets: [marketOf('DOT'), marketOf('LINK')],
-      ...(isUpbit ? {} : { fetchTradingPrices: async () => new Map() }),
+      ...(isUpbit ? {} : { tradingPrices: async () => new Map() }),
     })
     await eventually('subscription', () => exchange.peers[0]?.received.length === 1)
     const first = exchange.peers[0]?.socket
@@ -290,11 +295,11 @@ t.test('Binance: a market that no connection has yet gets no price from a seed',
     ['BTCUSDT', 5],
     ['NEWUSDT', 7],
   ])
-  const fetchTradingPrices = async () => prices
+  const tradingPrices = async () => prices
   const protocol = { ...binanceProtocol, stallAfterMs: 3_600_000 }
   const { feed } = watchFeed(
     t,
-    { protocol, bases: exchange.url, sink: latest, markets: ['BTCUSDT'], fetchTradingPrices },
+    { protocol, bases: exchange.url, sink: latest, markets: ['BTCUSDT'], tradingPrices },
     clock,
   )
   await eventually('the subscription', () => exchange.peers[0]?.received.length === 1)
@@ -347,7 +352,7 @@ t.test('Binance: a long list is seeded again when its last part is acknowledged'
     protocol: binanceProtocol,
     bases: exchange.url,
     markets: Array.from({ length: 400 }, (_, i) => `C${i}USDT`),
-    fetchTradingPrices: async () => new Map([['C0USDT', 1]]),
+    tradingPrices: async () => new Map([['C0USDT', 1]]),
   })
   await eventually('the subscription', () => exchange.peers[0]?.received.length === 2)
   acknowledge(exchange.peers[0], 1)
@@ -411,7 +416,7 @@ t.test('the frames of a newer connection alone are read, and prices count from i
       bases: exchange.url,
       markets: ['QUIETUSDT'],
       sink: latest,
-      fetchTradingPrices: async () => {
+      tradingPrices: async () => {
         asked += 1
         return new Map([
           ['BTCUSDT', 5],
@@ -482,7 +487,7 @@ t.test('frames that drain after a pause show no price, and seeds are asked for w
     bases: exchange.url,
     markets: ['QUIETUSDT'],
     sink: latest,
-    fetchTradingPrices: async () => {
+    tradingPrices: async () => {
       return new Map([
         ['BTCUSDT', 5],
         ['QUIETUSDT', 3],
@@ -520,7 +525,7 @@ t.test(
     const { clock, ticks, missed, interruptions, feed } = watchFeed(t, {
       protocol: { ...binanceProtocol, stallAfterMs: 3_600_000 },
       bases: exchange.url,
-      fetchTradingPrices: async () => {
+      tradingPrices: async () => {
         asked += 1
         return new Map(asked === 1 ? [] : [['BTCUSDT', 3]])
       },

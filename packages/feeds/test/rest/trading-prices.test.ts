@@ -8,7 +8,7 @@ t.test('only symbols that trade are requested', async t => {
     paths.push(url)
     response.end('[{"symbol":"BTCUSDT","price":"5"}]')
   })
-  t.strictSame(await createRest(url).fetchTradingPrices(), new Map([['BTCUSDT', 5]]))
+  t.strictSame((await createRest(url).fetchTradingPrices()).trading, new Map([['BTCUSDT', 5]]))
   t.strictSame(paths, ['/api/v3/ticker/price?symbolStatus=TRADING'])
 })
 

@@ -12,7 +12,7 @@ export async function checkBinance(
   lists: Lists,
   access: ExchangeAccess,
 ): Promise<Verdict> {
-  const trading = await access.rest.fetchTradingPrices()
+  const { trading } = await access.rest.fetchTradingPrices()
   const sending = [...new Set(binance.ticks.map(({ market }) => market))]
   const unlisted = sending.filter(market => !trading.has(market))
   const others = lists.binance.filter(listing => !listing.trading)

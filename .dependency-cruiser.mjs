@@ -13,6 +13,7 @@ const SCAFFOLDING = ['local-redis', 'simulator', 'testkit']
 
 /** Each third-party package, with the files that may import it: the fewer, the easier it is to replace. */
 const THIRD_PARTIES = {
+  '@fastify/[^/]+': ['^apps/api/src/http/'],
   ccxt: ['^packages/feeds/src/rest/'],
   'cli-progress': ['^apps/ingester/src/backfill/import-cli\\.ts$'],
   fastify: ['^apps/api/src/http/'],

@@ -1,8 +1,11 @@
+import { fastifyCors } from '@fastify/cors'
 import { type Context, isWorthALine } from '@kimchi/core'
 import { type FastifyError, type FastifyInstance, fastify } from 'fastify'
+import { ALLOWED_METHODS } from '../contract/errors.ts'
 import type { Documents } from '../documents/documents.ts'
 import { Connections, LIMITS } from './connections.ts'
 import { errorResponse } from './error-response.ts'
+import { CORS_HEADERS } from './response.ts'
 import { addRoutes } from './routes.ts'
 import { Sender } from './sender.ts'
 
@@ -34,6 +37,25 @@ export function createApp({ documents, clock, log, limits: changed }: AppOptions
     if (isWorthALine(failures)) log.error({ err: error, failures }, 'request failed')
     return sender.send(reply, errorResponse('internal'))
   })
+  answerPreflights(app, sender)
   addRoutes(app, { documents, sender, clock })
   return { app, durations: sender.durations }
+}
+
+/** CORS runs in preParsing, after the onRequest hooks that answer all other requests. */
+function answerPreflights(app: FastifyInstance, sender: Sender): void {
+  app.register(fastifyCors, {
+    hook: 'preParsing',
+    methods: ALLOWED_METHODS,
+    allowedHeaders: 'If-None-Match, *',
+    exposedHeaders: CORS_HEADERS['access-control-expose-headers'],
+    maxAge: 86_400,
+    strictPreflight: false,
+  })
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    sender.count(reply.statusCode)
+    // A 204 has no length. @see RFC 9110 §8.6
+    reply.header('allow', ALLOWED_METHODS).removeHeader('content-length')
+    done()
+  })
 }

@@ -1,11 +1,10 @@
 import type { Clock } from '@kimchi/core'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
-import { ALLOWED_METHODS } from '../contract/errors.ts'
 import { DAYS, SYMBOL } from '../contract/parameters.ts'
 import type { Document } from '../documents/document.ts'
 import type { Documents } from '../documents/documents.ts'
 import { errorResponse } from './error-response.ts'
-import { CORS_HEADERS, compressFor, type HttpResponse, respond } from './response.ts'
+import { compressFor, type HttpResponse, respond } from './response.ts'
 import type { Route, Sender } from './sender.ts'
 
 const LIVE_PATH = '/api/v1/kimchi-premium'
@@ -16,19 +15,6 @@ const ROUTE_PATH = /^(https?:\/\/[^/]+)?\/api\/v1\/kimchi-premium(\/[^/]+\/daily
 
 /** What a Host header may say; two of them come joined by a comma. @see RFC 9112 §3.2 */
 const HOST = /^[\w.~!$&'()*+;=%:[\]-]*$/
-
-/** What a browser may send from a page of another origin, for a day. */
-const PREFLIGHT: HttpResponse = {
-  status: 204,
-  headers: Object.entries({
-    ...CORS_HEADERS,
-    'access-control-allow-methods': ALLOWED_METHODS,
-    'access-control-allow-headers': 'If-None-Match, *',
-    'access-control-max-age': '86400',
-    allow: ALLOWED_METHODS,
-  }).flat(),
-  body: [],
-}
 
 export interface RouteOptions {
   readonly documents: Documents
@@ -109,7 +95,7 @@ function isDays(text: string): boolean {
   return /^[1-9]\d*$/.test(text) && Number(text) <= DAYS.maximum
 }
 
-/** The response to a preflight, or to a request without a route or a usable Host; undefined for any other. */
+/** The response to a request without a route or a usable Host; undefined for any other, a preflight too. */
 function responseWithoutRoute(request: FastifyRequest, reply: FastifyReply): HttpResponse | undefined {
   const { method, url } = request
   const { headers, httpVersion } = request.raw
@@ -117,8 +103,7 @@ function responseWithoutRoute(request: FastifyRequest, reply: FastifyReply): Htt
     reply.raw.shouldKeepAlive = false
     return errorResponse('bad_request')
   }
-  if (method === 'OPTIONS') return PREFLIGHT
-  if (!request.is404) return undefined
+  if (method === 'OPTIONS' || !request.is404) return undefined
   const path = url.split('?', 1)[0] ?? ''
   const isReading = method === 'GET' || method === 'HEAD'
   return !isReading && ROUTE_PATH.test(path)

@@ -45,11 +45,11 @@ export class Sender {
     for (let n = 0; n < body.length - 1; n++) raw.write(body[n])
     raw.end(body.at(-1))
     if (request.raw.socket.writableLength > 0) this.#connections.cutUnlessRead(request.raw.socket)
-    this.#count(status, route, askedAt)
+    this.count(status, route, askedAt)
   }
 
   /** Counts a response that Node has been given to send. */
-  #count(status: number, route: Route = 'other', askedAt = performance.now()): void {
+  count(status: number, route: Route = 'other', askedAt = performance.now()): void {
     const known = this.#byStatus[route]
     known[status] ??= this.durations.labelled({ route, status })
     known[status].observe((performance.now() - askedAt) / 1_000)
@@ -65,7 +65,7 @@ export class Sender {
       const response = errorResponse(CODES[error.code ?? ''] ?? 'bad_request')
       socket.end(textOf(response))
       setTimeout(() => socket.destroy(), LINGER_MS).unref()
-      this.#count(response.status)
+      this.count(response.status)
     })
   }
 }

@@ -1,337 +1,226 @@
-/** A mistake that a later change might make: one replacement in the sources, and the tests that are to find it. */
-export interface Mutation {
-  /** The rule that it breaks. */
-  readonly breaks: string
-  /** From the repository's folder. */
-  readonly file: string
-  /** Stands once in the file. */
-  readonly search: string
-  readonly replace: string
-  /** The workspace of the tests, and their files in its folder `test`, without `.test.ts`. */
-  readonly tests: readonly [workspace: string, ...files: readonly string[]]
+/** Mistakes that a later change might make in a file. */
+interface Mistakes {
+  /** What is to find them: files in `test` of the workspace, without `.test.ts`. */
+  readonly tests: readonly string[]
+  /** By the rule that is broken: what stands once in the file, and what takes its place. */
+  readonly rules: Readonly<Record<string, readonly [search: string, replace: string]>>
 }
 
-const LUA = 'packages/store/src/lua/write.lua'
-const TICKS = 'packages/core/src/market-ticks.ts'
-const LATEST = 'packages/core/src/latest-ticks.ts'
-const SNAPSHOT = 'packages/core/src/snapshot.ts'
-const DECISION = 'packages/core/src/sample-or-gap.ts'
-const QUEUE = 'packages/store/src/minute-queue.ts'
-const CANDLES = 'apps/ingester/src/backfill/decide-minutes.ts'
-const START = 'apps/ingester/src/start.ts'
-const HISTORIES = 'apps/api/src/documents/histories.ts'
-const DOCUMENTS = 'apps/api/src/documents/documents.ts'
-const RESPONSE = 'apps/api/src/http/response.ts'
+/** By file: the rules of docs/architecture.md, and what once escaped all tests. */
+const MISTAKES: Readonly<Record<string, Mistakes>> = {
+  'packages/store/src/lua/write.lua': {
+    tests: ['writer', 'write-property', 'operations', 'days-differential', 'frozen', 'reader', 'tracking'],
+    rules: {
+      'the first sample of a minute wins': [
+        "  if has_minute(samples, minute) then return 'duplicate' end\n",
+        '',
+      ],
+      'a write into an expired day is refused': ["  if write.now >= expiry then return 'expired' end\n", ''],
+      'a frozen day accepts only later minutes': [
+        "  if is_frozen(write, symbol, day, row, minute) then return 'frozen' end\n",
+        '',
+      ],
+      'an hour key expires with its day': ["  redis.call('EXPIREAT', samples, expiry, 'NX')\n", ''],
+      'a change of another day raises the revision': [
+        '  if day ~= math.floor(write.now / 86400) then write.changed[symbol] = true end\n',
+        '',
+      ],
+      'the live row only goes forward in time': ['(not shown or snapshot > shown)', 'true'],
+      'a sample removes the reason of its minute': [
+        "  redis.call('ZREMRANGEBYSCORE', hour_key('settled', symbol, hour_of(minute)), minute, minute)\n  redis.call('ZADD', samples",
+        "  redis.call('ZADD', samples",
+      ],
+      '`halted` replaces any other reason': ["then return found ~= 'halted' end", 'then return false end'],
+      'a write is announced': ["redis.call('PUBLISH', CHANNEL, string.format('%d', minute))", ''],
+      'a coin without a sample for 60 minutes leaves the list': [
+        'if snapshot and snapshot <= oldest then',
+        'if false then',
+      ],
+      'a minute of the future empties no list': [
+        'return math.min(minute, math.floor(redis_seconds() / 60) + 1)',
+        'return minute',
+      ],
+      'a halted coin leaves the list': [
+        "      removed = removed + redis.call('HDEL', LIVE, symbol)\n      redis.call('HSET', HALTED",
+        "      redis.call('HSET', HALTED",
+      ],
+    },
+  },
+  'packages/core/src/latest-ticks.ts': {
+    tests: ['latest-ticks', 'snapshot'],
+    rules: {
+      'a snapshot waits for frames that overtake each other': [
+        'watermark >= minuteStart(minute) + DISORDER_MS[exchange]',
+        'watermark >= minuteStart(minute)',
+      ],
+      'a price from before an interruption is unknown': [
+        '.pricesFrom = pricesFrom',
+        '.pricesFrom = pricesFrom - 86_400_000',
+      ],
+    },
+  },
+  'packages/core/src/market-ticks.ts': {
+    tests: ['latest-ticks'],
+    rules: {
+      'a missed frame makes the price unknown': ['Math.max(from, this.#missed.lastAt + 1)', 'from'],
+      'a seed of the last seconds is not used': [
+        'minuteStart(minute) - disorderMs - MAX_LAG_MS',
+        'minuteStart(minute)',
+      ],
+    },
+  },
+  'packages/core/src/sample-or-gap.ts': {
+    tests: ['sample-or-gap', 'snapshot'],
+    rules: {
+      'no sample while Upbit is down': ["  if (!upbitUp) return 'upbit-down'\n", ''],
+      'a price is carried for at most 60 minutes': [
+        'tradedAt <= MAX_CARRY_MS',
+        'tradedAt <= 2 * MAX_CARRY_MS',
+      ],
+      'a rate whose market is halted is unknown': [' || !rate.tradable', ''],
+    },
+  },
+  'packages/core/src/snapshot.ts': {
+    tests: ['snapshot'],
+    rules: {
+      'no live samples by a wrong clock': ["return 'clock-skew'", 'return undefined'],
+      'a halt is known of a minute without a trade': ['< minuteStart(minute - 1)', '< minuteStart(minute)'],
+    },
+  },
+  'packages/core/src/skew.ts': {
+    tests: ['skew', 'latest-ticks'],
+    rules: {
+      'a frame that was long on its way is late': ['sentAt > MAX_LAG_MS +', 'sentAt > 10 * MAX_LAG_MS +'],
+    },
+  },
+  'apps/ingester/src/backfill/decide-minutes.ts': {
+    tests: ['backfill/decide-minutes', 'backfill/same-decision'],
+    rules: {
+      'a minute that Binance has no candle of is a gap': [
+        "  if (binance.lacks(minute)) return 'binance-down'\n",
+        '',
+      ],
+      'an outage is settled once it is over': [
+        'Math.min(upbitUp, binanceReference.newestTrade, rate.newestTrade + CARRY_MINUTES)',
+        'Math.max(upbitUp, binanceReference.newestTrade, rate.newestTrade + CARRY_MINUTES)',
+      ],
+    },
+  },
+  'apps/ingester/src/backfill/candle-block.ts': {
+    tests: ['backfill/decide-minutes', 'backfill/same-decision'],
+    rules: {
+      'the close of a candle is carried from its start': [
+        'MAX_CARRY_MS / MINUTE_MS - 1',
+        'MAX_CARRY_MS / MINUTE_MS - 2',
+      ],
+    },
+  },
+  'apps/ingester/src/backfill/import-history.ts': {
+    tests: ['backfill/import-history'],
+    rules: {
+      'an import completes a day that has a row': ['rows.get(date) === DAY_MINUTES', 'rows.has(date)'],
+    },
+  },
+  'apps/ingester/src/backfill/run-backfill.ts': {
+    tests: ['backfill/several-ingesters'],
+    rules: {
+      'an ingester whose clock is wrong fills nothing': [
+        "gaps.some(({ reason }) => reason === 'clock-skew')",
+        'gaps.length < 0',
+      ],
+    },
+  },
+  'apps/ingester/src/coins/quarantine.ts': {
+    tests: ['coins/quarantine', 'coins/first-start'],
+    rules: {
+      'a quarantined pair is not stored': [
+        'samples.filter(({ symbol }) => tracked.has(symbol))',
+        "samples.filter(({ symbol }) => tracked.has(symbol) || symbol !== '')",
+      ],
+      'a comparison needs half of all pairs': [
+        'samples.length * 2 < this.#subscribed.length',
+        'samples.length < 0',
+      ],
+    },
+  },
+  'apps/ingester/src/start.ts': {
+    tests: ['backfill/lost-writes', 'start'],
+    rules: {
+      'what candles had filled and Redis has lost is filled at once': [
+        'if (problem === undefined) backfill.noteReconnect()',
+        'if (problem === undefined) void backfill',
+      ],
+      'confirmed minutes are sent again after a reconnect': [
+        "queue.sendAgain('Redis is connected again')",
+        'void queue',
+      ],
+    },
+  },
+  'packages/store/src/minute-queue.ts': {
+    tests: ['minute-queue'],
+    rules: {
+      'confirmed minutes are sent to another primary': ["this.sendAgain('another primary answers')", ''],
+      'a closing queue writes what waits': [
+        'const isWritten = await this.flush(limitMs)',
+        'const isWritten = limitMs > 0',
+      ],
+    },
+  },
+  'packages/store/src/reader.ts': {
+    tests: ['reader', 'tracking', 'writer'],
+    rules: {
+      'the API reads again when commands can be sent again': ['    this.#redis.onChange(onChange)\n', ''],
+      'the list has the order of the coins': ['orderOf(a) - orderOf(b)', 'orderOf(b) - orderOf(a)'],
+    },
+  },
+  'apps/api/src/documents/documents.ts': {
+    tests: ['documents'],
+    rules: {
+      'closed days are read again after a reconnect': [
+        '    this.#histories.invalidate()\n    await this.#read()',
+        '    await this.#read()',
+      ],
+      'an emptied Redis empties no answer': [
+        'if (board.coins.length === 0 &&',
+        'if (board.coins.length < 0 &&',
+      ],
+      'a new list is compressed anew': [
+        'this.#live = { ...list, compressed }',
+        'this.#live = { ...list, compressed: this.#live?.compressed ?? compressed }',
+      ],
+    },
+  },
+  'apps/api/src/documents/histories.ts': {
+    tests: ['documents'],
+    rules: {
+      'closed days are read again when their revision changed': [' && held.revision === revision', ''],
+      'closed days are read again when the date changed': [
+        'held?.readOn === today &&',
+        'held?.readOn !== undefined &&',
+      ],
+    },
+  },
+  'apps/api/src/http/response.ts': {
+    tests: ['response', 'app'],
+    rules: {
+      'an answer varies by its coding': ["    vary: 'Accept-Encoding',\n", ''],
+      'max-age ends when the next minute is due': [
+        'if (known?.maxAge === maxAge) return known',
+        'if (known !== undefined) return known',
+      ],
+      'each coding has a tag of its own': ["return coding === 'identity'", 'return coding !== undefined'],
+    },
+  },
+  'apps/api/src/documents/history.ts': {
+    tests: ['history'],
+    rules: {
+      'the tag of a history is of all its rows': ["name, '\\n', newest)", "name, '\\n')"],
+    },
+  },
+}
 
-/** By the rules of docs/architecture.md, and by what once escaped all tests. */
-export const MUTATIONS: readonly Mutation[] = [
-  {
-    breaks: 'the first sample of a minute wins',
-    file: LUA,
-    search: "  if has_minute(samples, minute) then return 'duplicate' end\n",
-    replace: '',
-    tests: ['packages/store', 'writer', 'write-property'],
-  },
-  {
-    breaks: 'a write into an expired day is refused',
-    file: LUA,
-    search: "  if write.now >= expiry then return 'expired' end\n",
-    replace: '',
-    tests: ['packages/store', 'writer', 'operations'],
-  },
-  {
-    breaks: 'a frozen day accepts only later minutes',
-    file: LUA,
-    search: "  if is_frozen(write, symbol, day, row, minute) then return 'frozen' end\n",
-    replace: '',
-    tests: ['packages/store', 'days-differential', 'frozen'],
-  },
-  {
-    breaks: 'an hour key expires with its day',
-    file: LUA,
-    search: "  redis.call('EXPIREAT', samples, expiry, 'NX')\n",
-    replace: '',
-    tests: ['packages/store', 'writer', 'operations'],
-  },
-  {
-    breaks: 'a change of another day raises the revision',
-    file: LUA,
-    search: '  if day ~= math.floor(write.now / 86400) then write.changed[symbol] = true end\n',
-    replace: '',
-    tests: ['packages/store', 'writer', 'operations'],
-  },
-  {
-    breaks: 'the live row only goes forward in time',
-    file: LUA,
-    search: '(not shown or snapshot > shown)',
-    replace: 'true',
-    tests: ['packages/store', 'writer', 'write-property'],
-  },
-  {
-    breaks: 'a sample removes the reason of its minute',
-    file: LUA,
-    search:
-      "  redis.call('ZREMRANGEBYSCORE', hour_key('settled', symbol, hour_of(minute)), minute, minute)\n  redis.call('ZADD', samples",
-    replace: "  redis.call('ZADD', samples",
-    tests: ['packages/store', 'write-property', 'writer'],
-  },
-  {
-    breaks: '`halted` replaces any other reason',
-    file: LUA,
-    search: "then return found ~= 'halted' end",
-    replace: 'then return false end',
-    tests: ['packages/store', 'write-property'],
-  },
-  {
-    breaks: 'a write is announced',
-    file: LUA,
-    search: "redis.call('PUBLISH', CHANNEL, string.format('%d', minute))",
-    replace: '',
-    tests: ['packages/store', 'reader', 'writer'],
-  },
-  {
-    breaks: 'a coin without a sample for 60 minutes leaves the list',
-    file: LUA,
-    search: 'if snapshot and snapshot <= oldest then',
-    replace: 'if false then',
-    tests: ['packages/store', 'writer', 'tracking'],
-  },
-  {
-    breaks: 'a minute of the future empties no list',
-    file: LUA,
-    search: 'return math.min(minute, math.floor(redis_seconds() / 60) + 1)',
-    replace: 'return minute',
-    tests: ['packages/store', 'writer', 'tracking'],
-  },
-  {
-    breaks: 'a halted coin leaves the list',
-    file: LUA,
-    search: "      removed = removed + redis.call('HDEL', LIVE, symbol)\n      redis.call('HSET', HALTED",
-    replace: "      redis.call('HSET', HALTED",
-    tests: ['packages/store', 'tracking', 'writer'],
-  },
-  {
-    breaks: 'a snapshot waits for frames that overtake each other',
-    file: LATEST,
-    search: 'watermark >= minuteStart(minute) + DISORDER_MS[exchange]',
-    replace: 'watermark >= minuteStart(minute)',
-    tests: ['packages/core', 'latest-ticks', 'snapshot'],
-  },
-  {
-    breaks: 'a price from before an interruption is unknown',
-    file: LATEST,
-    search: '.pricesFrom = pricesFrom',
-    replace: '.pricesFrom = pricesFrom - 86_400_000',
-    tests: ['packages/core', 'latest-ticks', 'snapshot'],
-  },
-  {
-    breaks: 'a missed frame makes the price unknown',
-    file: TICKS,
-    search: 'Math.max(from, this.#missed.lastAt + 1)',
-    replace: 'from',
-    tests: ['packages/core', 'latest-ticks'],
-  },
-  {
-    breaks: 'a seed of the last seconds is not used',
-    file: TICKS,
-    search: 'minuteStart(minute) - disorderMs - MAX_LAG_MS',
-    replace: 'minuteStart(minute)',
-    tests: ['packages/core', 'latest-ticks'],
-  },
-  {
-    breaks: 'no sample while Upbit is down',
-    file: DECISION,
-    search: "  if (!upbitUp) return 'upbit-down'\n",
-    replace: '',
-    tests: ['packages/core', 'sample-or-gap', 'snapshot'],
-  },
-  {
-    breaks: 'a price is carried for at most 60 minutes',
-    file: DECISION,
-    search: 'tradedAt <= MAX_CARRY_MS',
-    replace: 'tradedAt <= 2 * MAX_CARRY_MS',
-    tests: ['packages/core', 'sample-or-gap'],
-  },
-  {
-    breaks: 'a rate whose market is halted is unknown',
-    file: DECISION,
-    search: ' || !rate.tradable',
-    replace: '',
-    tests: ['packages/core', 'sample-or-gap', 'snapshot'],
-  },
-  {
-    breaks: 'no live samples by a wrong clock',
-    file: SNAPSHOT,
-    search: "return 'clock-skew'",
-    replace: 'return undefined',
-    tests: ['packages/core', 'snapshot'],
-  },
-  {
-    breaks: 'a halt is known of a minute without a trade',
-    file: SNAPSHOT,
-    search: '< minuteStart(minute - 1)',
-    replace: '< minuteStart(minute)',
-    tests: ['packages/core', 'snapshot'],
-  },
-  {
-    breaks: 'a frame that was long on its way is late',
-    file: 'packages/core/src/skew.ts',
-    search: 'sentAt > MAX_LAG_MS +',
-    replace: 'sentAt > 10 * MAX_LAG_MS +',
-    tests: ['packages/core', 'skew', 'latest-ticks'],
-  },
-  {
-    breaks: 'a minute that Binance has no candle of is a gap',
-    file: CANDLES,
-    search: "  if (binance.lacks(minute)) return 'binance-down'\n",
-    replace: '',
-    tests: ['apps/ingester', 'backfill/decide-minutes', 'backfill/same-decision'],
-  },
-  {
-    breaks: 'the close of a candle is carried from its start',
-    file: 'apps/ingester/src/backfill/candle-block.ts',
-    search: 'MAX_CARRY_MS / MINUTE_MS - 1',
-    replace: 'MAX_CARRY_MS / MINUTE_MS - 2',
-    tests: ['apps/ingester', 'backfill/decide-minutes', 'backfill/same-decision'],
-  },
-  {
-    breaks: 'an outage is settled once it is over',
-    file: CANDLES,
-    search: 'Math.min(upbitUp, binanceReference.newestTrade, rate.newestTrade + CARRY_MINUTES)',
-    replace: 'Math.max(upbitUp, binanceReference.newestTrade, rate.newestTrade + CARRY_MINUTES)',
-    tests: ['apps/ingester', 'backfill/decide-minutes'],
-  },
-  {
-    breaks: 'an import completes a day that has a row',
-    file: 'apps/ingester/src/backfill/import-history.ts',
-    search: 'rows.get(date) === DAY_MINUTES',
-    replace: 'rows.has(date)',
-    tests: ['apps/ingester', 'backfill/import-history'],
-  },
-  {
-    breaks: 'an ingester whose clock is wrong fills nothing',
-    file: 'apps/ingester/src/backfill/run-backfill.ts',
-    search: "gaps.some(({ reason }) => reason === 'clock-skew')",
-    replace: 'gaps.length < 0',
-    tests: ['apps/ingester', 'backfill/several-ingesters'],
-  },
-  {
-    breaks: 'a quarantined pair is not stored',
-    file: 'apps/ingester/src/coins/quarantine.ts',
-    search: 'samples.filter(({ symbol }) => tracked.has(symbol))',
-    replace: "samples.filter(({ symbol }) => tracked.has(symbol) || symbol !== '')",
-    tests: ['apps/ingester', 'coins/quarantine'],
-  },
-  {
-    breaks: 'a comparison needs half of all pairs',
-    file: 'apps/ingester/src/coins/quarantine.ts',
-    search: 'samples.length * 2 < this.#subscribed.length',
-    replace: 'samples.length < 0',
-    tests: ['apps/ingester', 'coins/quarantine', 'coins/first-start'],
-  },
-  {
-    breaks: 'what candles had filled and Redis has lost is filled at once',
-    file: START,
-    search: 'if (problem === undefined) backfill.noteReconnect()',
-    replace: 'if (problem === undefined) void backfill',
-    tests: ['apps/ingester', 'backfill/lost-writes'],
-  },
-  {
-    breaks: 'confirmed minutes are sent again after a reconnect',
-    file: START,
-    search: "queue.sendAgain('Redis is connected again')",
-    replace: 'void queue',
-    tests: ['apps/ingester', 'backfill/lost-writes', 'start'],
-  },
-  {
-    breaks: 'confirmed minutes are sent to another primary',
-    file: QUEUE,
-    search: "this.sendAgain('another primary answers')",
-    replace: '',
-    tests: ['packages/store', 'minute-queue'],
-  },
-  {
-    breaks: 'a closing queue writes what waits',
-    file: QUEUE,
-    search: 'const isWritten = await this.flush(limitMs)',
-    replace: 'const isWritten = limitMs > 0',
-    tests: ['packages/store', 'minute-queue'],
-  },
-  {
-    breaks: 'the API reads again when commands can be sent again',
-    file: 'packages/store/src/reader.ts',
-    search: '    this.#redis.onChange(onChange)\n',
-    replace: '',
-    tests: ['packages/store', 'reader'],
-  },
-  {
-    breaks: 'the list has the order of the coins',
-    file: 'packages/store/src/reader.ts',
-    search: 'orderOf(a) - orderOf(b)',
-    replace: 'orderOf(b) - orderOf(a)',
-    tests: ['packages/store', 'reader', 'tracking', 'writer'],
-  },
-  {
-    breaks: 'closed days are read again after a reconnect',
-    file: DOCUMENTS,
-    search: '    this.#histories.invalidate()\n    await this.#read()',
-    replace: '    await this.#read()',
-    tests: ['apps/api', 'documents'],
-  },
-  {
-    breaks: 'an emptied Redis empties no answer',
-    file: DOCUMENTS,
-    search: 'if (board.coins.length === 0 &&',
-    replace: 'if (board.coins.length < 0 &&',
-    tests: ['apps/api', 'documents'],
-  },
-  {
-    breaks: 'closed days are read again when their revision changed',
-    file: HISTORIES,
-    search: ' && held.revision === revision',
-    replace: '',
-    tests: ['apps/api', 'documents'],
-  },
-  {
-    breaks: 'closed days are read again when the date changed',
-    file: HISTORIES,
-    search: 'held?.readOn === today &&',
-    replace: 'held?.readOn !== undefined &&',
-    tests: ['apps/api', 'documents'],
-  },
-  {
-    breaks: 'an answer varies by its coding',
-    file: RESPONSE,
-    search: "    vary: 'Accept-Encoding',\n",
-    replace: '',
-    tests: ['apps/api', 'response', 'app'],
-  },
-  {
-    breaks: 'max-age ends when the next minute is due',
-    file: RESPONSE,
-    search: 'if (known?.maxAge === maxAge) return known',
-    replace: 'if (known !== undefined) return known',
-    tests: ['apps/api', 'response'],
-  },
-  {
-    breaks: 'each coding has a tag of its own',
-    file: RESPONSE,
-    search: "return coding === 'identity'",
-    replace: 'return coding !== undefined',
-    tests: ['apps/api', 'response'],
-  },
-  {
-    breaks: 'a new list is compressed anew',
-    file: DOCUMENTS,
-    search: 'this.#live = { ...list, compressed }',
-    replace: 'this.#live = { ...list, compressed: this.#live?.compressed ?? compressed }',
-    tests: ['apps/api', 'documents'],
-  },
-  {
-    breaks: 'the tag of a history is of all its rows',
-    file: 'apps/api/src/documents/history.ts',
-    search: "name, '\\n', newest)",
-    replace: "name, '\\n')",
-    tests: ['apps/api', 'history'],
-  },
-]
+export type Mutation = (typeof MUTATIONS)[number]
+
+export const MUTATIONS = Object.entries(MISTAKES).flatMap(([file, { tests, rules }]) =>
+  Object.entries(rules).map(([breaks, [search, replace]]) => ({ breaks, file, search, replace, tests })),
+)

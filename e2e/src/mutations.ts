@@ -22,7 +22,7 @@ const { values } = parseArgs({
     /** Only those whose rule has this text. */
     only: { type: 'string', default: '' },
     days: { type: 'string', default: '4' },
-    minutes: { type: 'string', default: '60' },
+    minutes: { type: 'string', default: '240' },
     seed: { type: 'string', default: '5800' },
   },
 })
@@ -55,25 +55,26 @@ async function findAll(): Promise<void> {
   const build = () => run(['node_modules/typescript/bin/tsc', '-b'])
   const runDay = (seed: number) =>
     run(['e2e/dist/days.js', '--seed', String(seed), '--minutes', values.minutes])
-  const runTests = ([workspace, ...files]: Mutation['tests']) => {
-    const paths = files.map(file => `test/${file}.test.ts`)
-    return run([join(copy, 'packages/testkit/run-tests.mjs'), ...paths], join(copy, workspace))
+  const runTests = ({ file, tests }: Mutation) => {
+    const paths = tests.map(name => `test/${name}.test.ts`)
+    const workspace = join(copy, ...file.split('/').slice(0, 2))
+    return run([join(copy, 'packages/testkit/run-tests.mjs'), ...paths], workspace)
   }
   const chosen = MUTATIONS.filter(({ breaks }) => breaks.includes(values.only))
   // What cannot find anything is named before hours have passed.
   for (const mutation of chosen) mutated(mutation)
   await demand('the build', build())
   for (const seed of seeds) await demand(`the day of seed ${seed}`, runDay(seed))
-  const sets = new Map(chosen.map(({ tests }) => [tests.join(' '), tests]))
-  for (const [names, tests] of sets) await demand(names, runTests(tests))
+  const files = new Map(chosen.map(mutation => [mutation.file, mutation]))
+  for (const [file, mutation] of files) await demand(`tests of ${file}`, runTests(mutation))
   const counts = { tests: 0, days: 0, neither: 0, 'timed out': 0 }
   for (const mutation of chosen) {
-    const { breaks, file, tests } = mutation
+    const { breaks, file } = mutation
     const path = join(copy, file)
     const original = readFileSync(path, 'utf8')
     writeFileSync(path, mutated(mutation))
     const outcomes: Record<string, Outcome> = { 'the compiler': await build() }
-    if (outcomes['the compiler'] === 'passed') outcomes.tests = await runTests(tests)
+    if (outcomes['the compiler'] === 'passed') outcomes.tests = await runTests(mutation)
     for (const seed of outcomes.tests === undefined ? [] : seeds) {
       const outcome = await runDay(seed)
       outcomes[`the day of seed ${seed}`] = outcome

@@ -28,6 +28,33 @@ const PUMP_MS: Milliseconds = 400
 /** As the service's own limit, which runs by the machine's clock. */
 const REQUEST_TIMEOUT_MS: Milliseconds = 10_000
 
+/** More than this is a silence: 3 s, less what frames wait for the pump and on their way. */
+const SILENCE_MS: Milliseconds = 2_500
+
+/** By then, of the 5 s, frames have left by which a stream passes M. */
+const PASSED_WITHIN_MS: Milliseconds = 4_500
+
+/** How each one's streams are named, how far frames overtake each other, and how long before M a silence has to end. */
+const STREAMS = [
+  ['upbit', 1_600, 2_500, (coin: string) => `KRW-${coin}`],
+  ['binance', 1_000, 5_500, (coin: string) => `${coin.toLowerCase()}usdt@miniTicker`],
+] as const
+
+/** Whether the exchanges send so much that an ingester has a live sample of M: docs/architecture.md, samples and gaps. */
+const isHeard = ({ sockets }: MemorySimulator, coins: SimulatorOptions['coins'], minute: number) =>
+  STREAMS.every(([exchange, disorderMs, knownMs, nameOf]) => {
+    const at = minute * MINUTE_MS
+    const dueOf = ({ id }: { readonly id: string }) =>
+      sockets.due(exchange, nameOf(id), at - 4 * SILENCE_MS, at + PASSED_WITHIN_MS)
+    const frames = (coins ?? []).flatMap(dueOf).sort((a, b) => a.at - b.at)
+    const silences = frames.filter(({ at: end }, i) => end - (frames[i - 1]?.at ?? 0) > SILENCE_MS)
+    const isPassed = frames.some(({ eventAt }) => eventAt >= at + disorderMs)
+    return isPassed && silences.every(({ at: end }) => end < at - knownMs)
+  })
+
+/** What Binance counts of a request: docs/exchanges.md. */
+const weightOf = ({ pathname }: URL) => (pathname.endsWith('Info') ? 20 : pathname.endsWith('price') ? 4 : 2)
+
 /**
  * Both exchanges in memory, and the way to them of each host.
  * @param find hears of what a host asks too often
@@ -47,7 +74,7 @@ export function openExchanges(world: World, options: SimulatorOptions, find: Fin
   const networkOf = (host: Host, weather: Weather): Pick<Network, 'openSocket' | 'fetch'> => {
     const paces = new Map<string, Pace>()
     /** Of both bases of an exchange. */
-    const paceOf = (way: 'handshakes' | 'requests', { hostname }: URL): Pace => {
+    const paceOf = (way: 'handshakes' | 'requests' | 'weight', { hostname }: URL): Pace => {
       const what = `${way} to ${hostname.replace('-2', '')}`
       const pace =
         paces.get(what) ??
@@ -74,6 +101,7 @@ export function openExchanges(world: World, options: SimulatorOptions, find: Fin
         const url = new URL(String(input))
         const pace = paceOf('requests', url)
         pace.ask(world.now)
+        for (let n = weightOf(url); n > 0; n--) paceOf('weight', url).ask(world.now)
         const answer = await new Promise<Response>((resolve, reject) => {
           const signal = init?.signal
           const abort = () => reject(new Error('aborted'))
@@ -95,7 +123,13 @@ export function openExchanges(world: World, options: SimulatorOptions, find: Fin
       },
     }
   }
-  return { simulator, networkOf, openSockets: () => [...ways].filter(({ wire }) => wire.isOpen).length, ways }
+  return {
+    simulator,
+    networkOf,
+    isHeard: (minute: number) => isHeard(simulator, options.coins, minute),
+    openSockets: () => [...ways].filter(({ wire }) => wire.isOpen).length,
+    ways,
+  }
 }
 
 /** The way of one connection's packets, as the weather has it. */

@@ -6,7 +6,11 @@ const LIMITS = [
   { of: 'handshakes', count: 20, withinMs: 5 * MINUTE_MS },
   { of: 'requests to upbit', count: 10, withinMs: 1_000 },
   { of: 'requests to binance', count: 25, withinMs: 1_000 },
+  { of: 'weight to binance', count: 6_000, withinMs: MINUTE_MS },
 ]
+
+/** No limit looks further back. */
+const MOST = 6_001
 
 /** The longest wait of our own for a ban. */
 const BAN_MS: Milliseconds = 5 * MINUTE_MS
@@ -18,7 +22,7 @@ const UNDER_WAY_MS: Milliseconds = 2_000
 export class Pace {
   readonly #of: string
   readonly #find: (what: string) => void
-  #asked: EpochMs[] = []
+  readonly #asked: EpochMs[] = []
   #banned = { from: 0, until: 0 }
 
   /** @param of as `requests to upbit` */
@@ -30,7 +34,7 @@ export class Pace {
   ask(now: EpochMs): void {
     const { from, until } = this.#banned
     if (from < now && now < until) this.#find(`one in a ban that lasts ${until - now} ms more`)
-    this.#asked = [...this.#asked.slice(-25), now]
+    if (this.#asked.push(now) > MOST) this.#asked.shift()
     for (const { of, count, withinMs } of LIMITS)
       if (this.#of.startsWith(of) && (this.#asked.at(-count - 1) ?? 0) > now - withinMs)
         this.#find(`over ${count} in ${withinMs} ms`)

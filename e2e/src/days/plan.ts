@@ -196,10 +196,10 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
   return {
     halted: mayLack,
     /** What is demanded of a coin's row of the minute that is just over. */
-    demandOf: (symbol: string): Demand => {
+    demandOf: (symbol: string, isHeard: boolean): Demand => {
       if (hasLeft(symbol)) return 'unlisted'
       if (mayLack(symbol, Math.floor(world.now / MINUTE_MS) * MINUTE_MS) || !isSafe(symbol)) return undefined
-      return parts.isBusy ? 'live' : 'listed'
+      return isHeard ? 'live' : 'listed'
     },
     unseen: isIn('loss'),
     /** The faults that are over, where none is active. */

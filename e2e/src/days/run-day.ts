@@ -69,12 +69,13 @@ export async function runDay(options: DayOptions) {
     onEvent(event)
   }
   const coins = DEFAULT_COINS.filter(({ id }) => [...COINS, 'USDT'].includes(id))
-  const isBusy = draws.of([true, false])
+  // Where trades are few, an exchange is often silent for seconds.
+  const speed = draws.of([1, 0.2])
   const find = (minute: string, what: string) => {
     note(`found: ${what}`)
     oracle.find(minute, what)
   }
-  const exchanges = openExchanges(world, { seed: `day ${seed}`, coins, speed: isBusy ? 1 : 0.2 }, find)
+  const exchanges = openExchanges(world, { seed: `day ${seed}`, coins, speed }, find)
   const redis = await openDayRedis(world, server)
   const isAll = draws.next() < 0.3
   const others = new Draws(seed, 'callers')
@@ -90,7 +91,7 @@ export async function runDay(options: DayOptions) {
   const [replica] = replicas
   const hasListed = (symbol: string) => oracle.hasListed(symbol)
   const audit = (symbol: string) => oracle.readStored({ redis: redis.raw, coins: [symbol], from: 0, to: 0 })
-  const parts = { world, exchanges, redis, ingesters, replica, isAll, isBusy, find, note, hasListed, audit }
+  const parts = { world, exchanges, redis, ingesters, replica, isAll, find, note, hasListed, audit }
   const plan = planDay(parts, draws, minutes, note)
   const firstKept = () => Math.floor(world.now / DAY_MS) - RETENTION_DAYS
   const keptAtFirst = firstKept()
@@ -140,7 +141,9 @@ export async function runDay(options: DayOptions) {
   const before = new Map<string, Awaited<ReturnType<typeof rowsOf>>>()
   for (let minute = 1; minute <= minutes; minute++) {
     await world.passTo((from + minute) * MINUTE_MS + LIVE_WITHIN_MS)
-    for (const { documents } of replicas) oracle.readLive(documents.live(), from + minute, plan.demandOf)
+    const isHeard = exchanges.isHeard(from + minute)
+    for (const { documents } of replicas)
+      oracle.readLive(documents.live(), from + minute, symbol => plan.demandOf(symbol, isHeard))
     await world.passTo((from + minute) * MINUTE_MS + 30_000)
     // Each ingester has one connection to each exchange; a fault may have cut it just then.
     if (minute >= SETTLED_MINUTES && ingesters.every(ingester => ingester.isRunning()))

@@ -13,8 +13,6 @@ export interface DayParts {
   readonly replica: DayReplica
   /** Whether the ingesters track all coins, not those of a list. */
   readonly isAll: boolean
-  /** Whether trades are so many that no exchange is ever silent for seconds. */
-  readonly isBusy: boolean
   readonly find: Oracle['find']
   readonly note: (what: string) => void
   readonly hasListed: Oracle['hasListed']

@@ -40,6 +40,7 @@ export function createMiniTickers(exchanges: SimulatedExchanges): ExchangeStream
     if (!listing || (listing.coin.binance?.status ?? 'TRADING') !== 'TRADING') return []
     return [...framesOf(exchanges, listing, from, to)].map(frame => ({
       at: frame.at,
+      eventAt: frame.at,
       market: listing.market,
       make: (): StreamFrame => ({ stream, data: dataOf(listing, frame) }),
     }))

@@ -28,6 +28,8 @@ export interface Client {
 
 export interface DueFrame {
   readonly at: EpochMs
+  /** What it says of when it happened: Upbit's trade may have been made long before. */
+  readonly eventAt: EpochMs
   readonly market: string
   /** Called once, in time order over all frames: a fault may alter the next frame alone. */
   make(): object

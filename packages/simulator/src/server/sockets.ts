@@ -81,6 +81,8 @@ export function createSockets(exchanges: SimulatedExchanges) {
     },
     /** Sends everything that is due until now; returns that instant. */
     pump,
+    /** The frames of a market or stream that are due in [from, to), whoever listens. Faults of frames are left out. */
+    due: (exchange: Exchange, ...asked: Parameters<ExchangeStream['due']>) => streams[exchange].due(...asked),
     count: (exchange: Exchange) => clients[exchange].size,
     /** Cuts every connection, and every handshake that was left hanging. */
     closeAll() {

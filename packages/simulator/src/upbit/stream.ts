@@ -67,6 +67,7 @@ export function createUpbitStream(exchanges: SimulatedExchanges): ExchangeStream
     due(market, from, to) {
       return publishedTrades(exchanges, market, from, to).map(({ trade, publishedAt: at }) => ({
         at,
+        eventAt: trade.at,
         market,
         make: () => upbitTicker(exchanges, market, trade, at, 'REALTIME'),
       }))

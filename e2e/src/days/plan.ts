@@ -21,7 +21,10 @@ const WHOLE_WITHIN = 5
 const TRACKED_WITHIN_MS = 70 * MINUTE_MS
 
 /** A halted coin is back within 150 s of trading again, and its minutes without a known trade are settled. */
-const BACK_WITHIN_MS = 4 * MINUTE_MS
+const BACK_WITHIN_MS = 2.5 * MINUTE_MS
+
+/** How long after its end a minute may be decided. */
+const DECIDED_WITHIN_MS = 5_000
 
 /** Nothing is judged of what is older. */
 const REMEMBERED_MS = (RETENTION_DAYS + 2) * DAY_MS
@@ -80,11 +83,9 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
       coin: (...coins) => coinOf(coins.length > 0 ? coins : [draws.of(COINS), draws.of(QUIET_COINS)]),
       halting: (exchange, leavesWithin) => {
         const coin = pick.coin(draws.of(COINS.slice(1)), draws.of(QUIET_COINS))
-        return market(exchange, openSpan('halt', coin, world.now - MINUTE_MS, leavesWithin))
+        return market(exchange, openSpan('halt', coin, world.now - DECIDED_WITHIN_MS, leavesWithin))
       },
-      anyHalting: () => {
-        for (const symbol of COINS) openSpan('halt', symbol, world.now - MINUTE_MS)
-      },
+      maybeHalting: coin => openSpan('halt', coin, world.now - DECIDED_WITHIN_MS),
       lackingCandles: () => openSpan('hole', 'binance', world.now - MINUTE_MS),
       losingLive: () => trouble('all', WHOLE_WITHIN * MINUTE_MS),
       unseen: exchange => {
@@ -179,7 +180,7 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
   // What keeps an ingester from the lists, or a new pair from a live premium, begins that again: nothing of it is
   // stored before it was compared.
   const isNew = (symbol: string) =>
-    !parts.hasListed(symbol) && (active.size > 0 || world.now < lastEndAt + TRACKED_WITHIN_MS)
+    parts.isAll && !parts.hasListed(symbol) && (active.size > 0 || world.now < lastEndAt + TRACKED_WITHIN_MS)
   /** Whether a coin may lack a minute, without a fault that lasts then. */
   const mayLack = (symbol: string, at: EpochMs) =>
     isHalted(symbol, at) || isAfterHole(symbol, at) || isRelisted(symbol, at) || isNew(symbol)

@@ -185,8 +185,9 @@ export const EXCHANGE_KINDS: Kinds = {
   'bad answer': simulated([1, 30], pick => {
     const exchange = pick.exchange()
     const mode = pick.of('empty', 'half', 'truncated')
-    // Half a list of what trades says of all others, whenever it is asked for, that they don't.
-    if (mode === 'half') pick.anyHalting()
+    // Half a list of what trades says of the others, whenever it is asked for, that they don't. One more where another
+    // of them is not listed at all.
+    if (mode === 'half') for (const coin of COINS.slice(COINS.length / 2 - 1)) pick.maybeHalting(coin)
     // Candles that two answers lack are believed not to be there.
     const isBelieved = mode === 'half' && exchange === 'upbit'
     return { kind: 'rest', exchange, mode, ...(isBelieved && { path: '/v1/market' }) }

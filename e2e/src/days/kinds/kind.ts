@@ -51,8 +51,8 @@ export interface Pick {
    * @param leavesWithin by so many minutes the coin is off the list: docs/faults.md, 39. @default not demanded
    */
   halting(exchange: Exchange, leavesWithin?: number): string
-  /** All coins may be held for halted for as long. */
-  anyHalting(): void
+  /** A coin may be held for halted for as long. */
+  maybeHalting(coin: string): void
   /** Binance is about to write no candles: no price is carried across them, until a market's next trade. */
   lackingCandles(): void
   /** Live minutes may be lost for as long as it takes to recover from what happens now. */

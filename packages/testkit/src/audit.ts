@@ -101,7 +101,8 @@ function checkDays(
   }
 }
 
-function foldDay(samples: readonly Pick<Sample, 'minute' | 'premiumE4'>[]) {
+/** A day's row, of its samples in order. */
+export function foldDay(samples: readonly Pick<Sample, 'minute' | 'premiumE4'>[]) {
   const premiums = samples.map(sample => sample.premiumE4)
   return {
     open: premiums[0],

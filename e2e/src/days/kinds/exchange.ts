@@ -171,7 +171,13 @@ export const EXCHANGE_KINDS: Kinds = {
     if (exchange === 'binance' && klines === 'none') pick.lackingCandles()
     return { kind: 'outage', exchange, klines }
   }),
-  maintenance: simulated([480, 481], pick => ({ kind: 'outage', exchange: pick.exchange() })),
+  // Or else one market trades as rarely as that: its last price is carried for an hour.
+  maintenance: simulated([61, 480], pick => {
+    const exchange = pick.exchange()
+    return pick.of(true, false)
+      ? { kind: 'outage', exchange }
+      : { kind: 'outage', exchange: 'upbit', market: market('upbit', pick.coin('USDT')) }
+  }),
   lag: simulated([1, 60], pick => ({ kind: 'lag', exchange: 'upbit', maxMs: pick.of(300, 1_550) }), {
     sparesLive: true,
   }),

@@ -2,6 +2,7 @@ import { type EpochMs, formatTimestamp, MINUTE_MS } from '@kimchi/core'
 import { type RawRedis, readSamples } from '@kimchi/testkit'
 import { COINS } from '../service.ts'
 import type { Host } from '../world.ts'
+import { PARTIAL } from './host.ts'
 import type { Kinds } from './kind.ts'
 
 /** The minutes from an instant on of which live samples are stored, as `2026-11-30T02:31:00 BTC`. */
@@ -61,7 +62,7 @@ export const REDIS_KINDS: Kinds = {
     sparesLive: true,
     begin: async ({ redis, world, ingesters, audit }, pick, forMs) => {
       const { raw, state } = redis
-      const [lostAt, symbol] = [world.now, pick.coin()]
+      const [lostAt, symbol] = [world.now, pick.coin(...COINS.filter(coin => coin !== PARTIAL))]
       const hoursAgo = pick.of(0, 0, 1, pick.between(2, 30))
       const hour = formatTimestamp(lostAt / MINUTE_MS - 60 * hoursAgo).slice(0, 13)
       const samples = `{kp}:samples:${symbol}:${hour.replaceAll(/\D/g, '')}`

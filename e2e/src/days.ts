@@ -25,19 +25,15 @@ const showFrom = values.from === undefined ? Number.POSITIVE_INFINITY : Date.par
 console.log(`${days} days of ${minutes} minutes, from seed ${firstSeed}`)
 await withTeardown(async t => {
   const server = await startDayServer(t)
-  const recoveries: Record<string, number> = {}
   const onEvent = (event: DayEvent) => event.at >= showFrom && console.log(shown(event))
   for (let seed = firstSeed; seed < firstSeed + days; seed++) {
     const onMinute = (minute: number) =>
       minute % 60 === 0 && process.stderr.write(`seed ${seed}: ${minute / 60} h\r`)
     const report = await runDay({ seed, minutes, startAt, server, onEvent, onMinute })
-    for (const [kind, took] of Object.entries(report.recoveries))
-      recoveries[kind] = Math.max(recoveries[kind] ?? 0, took)
     for (const held of report.atDays) console.log(`seed ${seed}: a day's end: ${JSON.stringify(held)}`)
     console.log(lineOf(report))
     if (report.findings.length > 0) showFailure(report)
   }
-  console.log(`whole again, minutes after its end at most: ${JSON.stringify(recoveries)}`)
 })
 
 function lineOf({ seed, digest, counts, realMs }: DayReport): string {

@@ -73,14 +73,12 @@ export function openExchanges(world: World, options: SimulatorOptions, find: Fin
   const ways = new Set<WeatheredWay>()
   const networkOf = (host: Host, weather: Weather): Pick<Network, 'openSocket' | 'fetch'> => {
     const paces = new Map<string, Pace>()
+    const findNow = (what: string) =>
+      find(formatTimestamp(Math.floor(world.now / MINUTE_MS)), `${host.name}: ${what}`)
     /** Of both bases of an exchange. */
     const paceOf = (way: 'handshakes' | 'requests' | 'weight', { hostname }: URL): Pace => {
       const what = `${way} to ${hostname.replace('-2', '')}`
-      const pace =
-        paces.get(what) ??
-        new Pace(what, problem =>
-          find(formatTimestamp(Math.floor(world.now / MINUTE_MS)), `${host.name}: ${problem}`),
-        )
+      const pace = paces.get(what) ?? new Pace(what, findNow)
       paces.set(what, pace)
       return pace
     }

@@ -82,9 +82,13 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
     for (const link of links) for (const message of published) link.publish(message)
     return reply
   }
-  await setTime()
-  await raw.flushall()
-  await raw.call('FUNCTION', 'FLUSH')
+  /** What an operator does to it. */
+  const admin = async (command: string, ...args: string[]) => {
+    await setTime()
+    await raw.call(command, ...args)
+  }
+  await admin('FLUSHALL')
+  await admin('FUNCTION', 'FLUSH')
   /** Cuts the connections of a host, or of all. */
   const cut = (host?: Host) => {
     for (const link of links) if (host === undefined || link.host === host) link.lose()
@@ -103,23 +107,16 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
     raw,
     state,
     networkOf,
-    /** What is stored now is what a later {@link reload} brings back: a server that lacks the last writes. */
-    save: async () => {
-      await setTime()
-      await raw.save()
-    },
-    /** @param isCut or else the primary changes behind connections that stay: who writes the next minute sees it */
+    admin,
+    /**
+     * Brings back what was stored at the last SAVE: a server that lacks the last writes.
+     * @param isCut or else the primary changes behind connections that stay: who writes the next minute sees it
+     */
     reload: async (isCut: boolean) => {
-      await setTime()
-      await raw.call('DEBUG', 'RELOAD', 'NOSAVE')
-      await raw.call('DEBUG', 'CHANGE-REPL-ID')
+      await admin('DEBUG', 'RELOAD', 'NOSAVE')
+      await admin('DEBUG', 'CHANGE-REPL-ID')
       Object.assign(state, { lostAt: world.now, olderForMs: isCut ? 5_000 : MINUTE_MS + 5_000 })
       if (isCut) cut()
-    },
-    /** Removes the function library. */
-    flushFunctions: async () => {
-      await setTime()
-      await raw.call('FUNCTION', 'FLUSH')
     },
     /** Whether it does what it is asked for. */
     isWell: () => state.isUp && state.refusal === undefined,

@@ -97,8 +97,6 @@ export async function runDay(options: DayOptions) {
   const keptAtFirst = firstKept()
   const expired = (day: number) => keptAtFirst <= day && day < firstKept()
   const oracle: Oracle = new Oracle({ ...exchanges.simulator, ...plan, expired })
-  /** Minutes from the end of faults until nothing was missing, at most, by kind. */
-  const recoveries: Record<string, number> = {}
   const checkRecovery = async () => {
     const past = plan.past()
     if (past === undefined) return
@@ -108,8 +106,6 @@ export async function runDay(options: DayOptions) {
     const took = Math.ceil((world.now - past.to) / MINUTE_MS)
     if (missing.length === 0) {
       note(`whole again after ${took} minutes: ${past.kinds.join(', ')}`)
-      for (const kind of past.kinds)
-        if (past.kinds.length === 1) recoveries[kind] = Math.max(recoveries[kind] ?? 0, took)
       plan.recovered()
     } else if (took === plan.wholeWithin() + 1) {
       const [each = ''] = missing
@@ -149,9 +145,7 @@ export async function runDay(options: DayOptions) {
     if (minute >= SETTLED_MINUTES && ingesters.every(ingester => ingester.isRunning()))
       atFirst ??= { ...resources(), sockets: 2 * ingesters.length }
     onMinute(minute)
-    const [asked, next, soon] = [minute - 1, minute, minute + 1].map(at => COINS[at % COINS.length]) as [
-      ...[asked: string, next: string, soon: string],
-    ]
+    const [asked = '', next = '', soon = ''] = [...COINS, ...COINS].slice((minute - 1) % COINS.length)
     for (const { documents, host } of replicas) {
       const days = documents.history(asked, 7)
       const troubledUntil = Math.max(redis.state.upSince, redis.state.lostAt, host.troubledUntil)
@@ -167,7 +161,7 @@ export async function runDay(options: DayOptions) {
   const atLast = resources()
   const judged = { coins: COINS, from: Math.max(from + SETTLED_MINUTES, firstKept() * DAY_MINUTES) }
   await oracle.readStored({ redis: redis.raw, ...judged, to: from + minutes - LEFT_MINUTES })
-  const digest = oracle.digest(await contents(redis.raw))
+  const digest = oracle.digest(String(await redis.raw.call('DEBUG', 'DIGEST')))
   const realMs = performance.now() - realStart
 
   const ending = Promise.all([
@@ -184,7 +178,6 @@ export async function runDay(options: DayOptions) {
     digest,
     findings: oracle.findings,
     events,
-    recoveries,
     atDays,
     counts: { ...oracle.counts, commands: redis.state.commands },
     realMs,
@@ -195,16 +188,4 @@ export async function runDay(options: DayOptions) {
 function logOf(name: string, note: (what: string) => void): Log {
   const say = (fields: object, message: string) => note(`${name}: ${message} ${JSON.stringify(fields)}`)
   return { debug: () => {}, info: () => {}, warn: say, error: say }
-}
-
-/** All that is kept, in an order of its own. */
-async function contents(raw: Awaited<ReturnType<typeof startDayServer>>['raw']): Promise<string> {
-  const parts: string[] = []
-  for (const key of (await raw.keys('{kp}:*')).sort()) {
-    const type = await raw.type(key)
-    if (type === 'hash') parts.push(key, JSON.stringify(Object.entries(await raw.hgetall(key)).sort()))
-    else if (type === 'zset') parts.push(key, (await raw.zrangeBuffer(key, 0, '-1', 'WITHSCORES')).join('|'))
-    else parts.push(key)
-  }
-  return parts.join('\n')
 }

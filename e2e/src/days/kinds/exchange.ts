@@ -1,17 +1,9 @@
 import type { EpochMs } from '@kimchi/core'
 import { beginWildQuarter, WILD_MINUTES } from '@kimchi/testkit'
 import { COINS } from '../service.ts'
-import {
-  altered,
-  type Exchange,
-  type Kind,
-  type Kinds,
-  market,
-  type Pick,
-  type SimulatedFault,
-} from './kind.ts'
+import { altered, type Kind, type Kinds, market, type Pick, type SimulatedFault } from './kind.ts'
 
-type FieldsFault = Extract<SimulatedFault, { kind: 'fields' }>
+type Alter = Extract<SimulatedFault, { kind: 'fields' }>['alter']
 
 /** A fault that the simulator knows. */
 const simulated = (
@@ -24,29 +16,20 @@ const simulated = (
   ...rule,
 })
 
-/** Fields of frames that are not as documented. */
-const ODD_FIELDS: Readonly<Record<Exchange, Readonly<Record<string, FieldsFault['alter']>>>> = {
-  upbit: {
-    'no price': () => ({ trade_price: undefined }),
-    'price null': () => ({ trade_price: null }),
-    'price a text': ({ trade_price }) => ({ trade_price: String(trade_price) }),
-    'no time': () => ({ trade_timestamp: undefined }),
-    'time in seconds': ({ trade_timestamp }) => ({
-      trade_timestamp: Math.floor(Number(trade_timestamp) / 1_000),
-    }),
-    'dated ahead': ({ trade_timestamp, timestamp }) => ({
-      trade_timestamp: Number(trade_timestamp) + 5_000,
-      timestamp: Number(timestamp) + 5_000,
-    }),
-  },
-  binance: {
-    'no price': () => ({ c: undefined }),
-    'price null': () => ({ c: null }),
-    'price a number': ({ c }) => ({ c: Number(c) }),
-    'no time': () => ({ E: undefined }),
-    'time in microseconds': ({ E }) => ({ E: Number(E) * 1_000 }),
-    'dated ahead': ({ E }) => ({ E: Number(E) + 5_000 }),
-  },
+/** Fields of frames that are not as documented. @param unit a millisecond in another unit of time */
+const oddFields = (unit: number, price: string, time: string, ...times: string[]): Record<string, Alter> => ({
+  'no price': () => ({ [price]: undefined }),
+  'price null': () => ({ [price]: null }),
+  'price of another type': frame => ({ [price]: price === 'c' ? Number(frame.c) : String(frame[price]) }),
+  'no time': () => ({ [time]: undefined }),
+  'time in another unit': frame => ({ [time]: Math.floor(Number(frame[time]) * unit) }),
+  'dated ahead': frame =>
+    Object.fromEntries([time, ...times].map(name => [name, Number(frame[name]) + 5_000])),
+})
+
+const ODD_FIELDS = {
+  upbit: oddFields(0.001, 'trade_price', 'trade_timestamp', 'timestamp'),
+  binance: oddFields(1_000, 'c', 'E'),
 }
 
 const REFUSALS: readonly (number | 'hang')[] = [403, 418, 429, 451, 500, 503, 'hang']
@@ -72,12 +55,6 @@ export const EXCHANGE_KINDS: Kinds = {
     pick => ({ kind: 'drop', exchange: pick.exchange(), forMs: pick.of(1, 30_000) }),
     { losesFrames: true },
   ),
-  // Our own waits for a 418 and a 451 are five and ten minutes.
-  'refused handshake': simulated(
-    [1, 30],
-    pick => ({ kind: 'refuse', status: pick.of(...REFUSALS), exchange: pick.exchange(), on: 'ws' }),
-    { wholeWithin: 15 },
-  ),
   'refused request': simulated([1, 40], (pick, now) => {
     const status = pick.of<number | 'hang'>(400, 403, 404, 429, 500, 503, 'hang')
     const retryAfter = pick.of(...RETRY_AFTER)(now)
@@ -85,12 +62,14 @@ export const EXCHANGE_KINDS: Kinds = {
     const when = retryAfter === undefined ? {} : { retryAfter }
     return { kind: 'refuse', exchange: pick.exchange(), status, on: 'rest', share, ...when }
   }),
+  // Our own waits for a 418 and a 451 are five and ten minutes.
   ban: simulated(
     [1, 60],
     (pick, now) => {
       const retryAfter = pick.of<number | string>('', 60, 600, new Date(now + 600_000).toUTCString())
-      const status = pick.of(418, 429, 451)
-      return { kind: 'refuse', exchange: pick.exchange(), status, on: pick.of('rest', 'both'), retryAfter }
+      const on = pick.of('ws', 'rest', 'both')
+      const status = pick.of<number | 'hang'>(...(on === 'ws' ? REFUSALS : [418, 429, 451]))
+      return { kind: 'refuse', exchange: pick.exchange(), status, on, retryAfter }
     },
     { wholeWithin: 15 },
   ),
@@ -134,19 +113,27 @@ export const EXCHANGE_KINDS: Kinds = {
     sparesLive: true,
     begin: ({ exchanges, world }) => void beginWildQuarter(exchanges.simulator, world.now),
   },
-  garbage: simulated([0.02, 3], pick => {
-    const shape = pick.of('truncated', 'utf8', 'nested', 'noise')
-    return { kind: 'garbage', exchange: pick.exchange(), shape, frames: pick.between(1, 200) }
-  }),
-  'unreadable market': simulated([0.5, 10], pick => {
+  garbage: simulated([0.02, 10], pick => {
     const exchange = pick.exchange()
-    // Bytes that still say whose they are.
-    const shape = pick.of('truncated', 'utf8')
-    return { kind: 'garbage', exchange, market: market(exchange, pick.coin()), shape }
+    // Bytes that still say whose they are, or any.
+    return pick.of(true, false)
+      ? {
+          kind: 'garbage',
+          exchange,
+          market: market(exchange, pick.coin()),
+          shape: pick.of('truncated', 'utf8'),
+        }
+      : {
+          kind: 'garbage',
+          exchange,
+          shape: pick.of('truncated', 'utf8', 'nested', 'noise'),
+          frames: pick.between(1, 200),
+        }
   }),
   'odd frames': simulated([0.1, 10], pick => {
     const exchange = pick.exchange()
-    const alter = ODD_FIELDS[exchange][pick.of(...Object.keys(ODD_FIELDS[exchange]))] ?? (() => ({}))
+    const odd = ODD_FIELDS[exchange]
+    const alter = odd[pick.of(...Object.keys(odd))] as Alter
     return { kind: 'fields', exchange, market: market(exchange, pick.coin()), alter }
   }),
   'odd state': simulated([1, 60], pick => {

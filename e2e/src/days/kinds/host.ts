@@ -42,24 +42,13 @@ function halfDay({ world, exchanges, redis, find, note }: DayParts): (printed: s
 export const HOST_KINDS: Kinds = {
   pause: {
     minutes: [0.01, 2],
-    begin: ({ replica }, pick, forMs) => {
-      const host = pick.host(replica.host)
-      host.pauseFor(forMs)
-    },
-  },
-  'clock step': {
-    minutes: [0.02, 20],
-    begin: ({ replica }, pick) => {
-      const host = pick.host(replica.host)
-      host.stepTo(pick.of(-90_000, -3_000, -1_000, 1_000, 3_000, 90_000, 3_600_000))
-      return () => host.stepTo(0)
-    },
+    begin: ({ replica }, pick, forMs) => void pick.host(replica.host).pauseFor(forMs),
   },
   'wrong clock': {
-    minutes: [60, 180],
-    begin: (_parts, pick) => {
-      const { host } = pick.ingester()
-      host.stepTo(pick.of(-3_600_000, -30_000, 30_000, 3_600_000))
+    minutes: [0.02, 180],
+    begin: ({ replica }, pick) => {
+      const host = pick.host(replica.host)
+      host.stepTo(pick.of(-3_600_000, -90_000, -3_000, -1_000, 1_000, 3_000, 30_000, 3_600_000))
       return () => host.stepTo(0)
     },
   },

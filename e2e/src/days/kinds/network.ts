@@ -2,6 +2,9 @@ import { DAY_MS, type EpochMs, MINUTE_MS } from '@kimchi/core'
 import { COINS } from '../service.ts'
 import { altered, type Kinds, type SimulatedFault } from './kind.ts'
 
+/** Whether it was not known yet; it is from now on. */
+const isFirst = (known: Set<string>, key: string) => known.size < known.add(key).size
+
 const CANDLES = /candles|klines/
 
 /** What becomes of frames and answers on their way to an ingester. */
@@ -17,9 +20,8 @@ export const NETWORK_KINDS: Kinds = {
   },
   stall: {
     minutes: [0.01, 0.75],
-    begin: ({ world }, pick, forMs) => {
-      pick.ingester().weather.stalledUntil = world.now + forMs
-    },
+    begin: ({ world }, pick, forMs) =>
+      void Object.assign(pick.ingester().weather, { stalledUntil: world.now + forMs }),
   },
   // What the old connections still have to say comes when others have taken their place, or never.
   'old connections': {
@@ -73,13 +75,9 @@ export const NETWORK_KINDS: Kinds = {
         return (url, rows) => {
           const symbol = /klines\?.*\bsymbol=(\w+)USDT/.exec(url)?.[1]
           if (symbol === undefined) return rows
-          return rows.filter(row => {
-            const openTime = (row as { 0: EpochMs })[0]
-            const isAbsent = (openTime / MINUTE_MS + COINS.indexOf(symbol)) % 4 === phase
-            const isFirst = isAbsent && !absentOnce.has(`${symbol} ${openTime}`)
-            if (isFirst) absentOnce.add(`${symbol} ${openTime}`)
-            return !isFirst
-          })
+          const isDue = (at: EpochMs) => (at / MINUTE_MS + COINS.indexOf(symbol)) % 4 === phase
+          const timeOf = (row: unknown) => (row as { 0: EpochMs })[0]
+          return rows.filter(row => !isDue(timeOf(row)) || !isFirst(absentOnce, `${symbol} ${timeOf(row)}`))
         }
       })
       return () => {
@@ -102,9 +100,7 @@ export const NETWORK_KINDS: Kinds = {
         admit()
         const mend = altered(ingesters, ({ absentOnce }) => (url, rows) => {
           const market = /candles.*\bmarket=([\w-]+)/.exec(url)?.[1]
-          if (market === undefined || absentOnce.has(market)) return rows
-          absentOnce.add(market)
-          return rows.slice(0, length)
+          return market && isFirst(absentOnce, market) ? rows.slice(0, length) : rows
         })
         world.after(MINUTE_MS, mend)
       }

@@ -26,14 +26,13 @@ export const REDIS_KINDS: Kinds = {
   },
   'Redis cut': {
     minutes: [1, 2],
-    begin: ({ redis, replica }, pick) => {
-      redis.cut(pick.of(undefined, pick.ingester().host, replica.host))
-    },
+    begin: ({ redis, replica }, pick) =>
+      void redis.cut(pick.of(undefined, pick.ingester().host, replica.host)),
   },
   'lost writes': {
     minutes: [3, 4],
     begin: async ({ redis, world, ingesters, find }, pick) => {
-      await redis.save()
+      await redis.admin('SAVE')
       const isCut = pick.of(true, false)
       const lose = async () => {
         const lostAt = world.now
@@ -106,14 +105,10 @@ export const REDIS_KINDS: Kinds = {
   },
   'lost replies': {
     minutes: [1, 2],
-    begin: ({ redis }, pick) => {
-      redis.state.lostReplies = pick.between(1, 4)
-    },
+    begin: ({ redis }, pick) => void Object.assign(redis.state, { lostReplies: pick.between(1, 4) }),
   },
   'no library': {
     minutes: [1, 2],
-    begin: async ({ redis }) => {
-      await redis.flushFunctions()
-    },
+    begin: ({ redis }) => redis.admin('FUNCTION', 'FLUSH'),
   },
 }

@@ -2,7 +2,7 @@
 # Takes compose's stack to another version, or back, while it serves; in the checkout: deploy/upgrade.sh COMMIT
 # Checks the commit out, builds its images, and loads the users. New ingesters and API replicas start beside the old
 # ones, which go once all new ones are ready, replicas with a list of the current minute. Redis and the edge have one
-# place: where they change they are replaced last, and it says for how long nobody answered there.
+# place: where they change, it says for how long nobody answered there.
 # Stops at the first failure: what serves goes on, and the same line continues from there. A copy of this file does as
 # well. REDISCLI_AUTH is the operator's password, UPGRADE_SECONDS how long a new container may take.
 set -euo pipefail
@@ -86,12 +86,12 @@ until_ready() {
   done
 }
 
-# Gives services of one image, whose ops port is the second argument, containers of this version.
-replace() {
+# Starts containers of this version beside the old ones: the image, its ops port, and the services that have it.
+start() {
   local port=$2 image id count options=()
   image=$(docker image inspect --format '{{.Id}}' "kimchi-premium/$1:$VERSION")
   shift 2
-  replaced=$* old=''
+  started=$* before=$(containers "$@") old=''
   for service; do
     count=$(docker compose config | sed -n "/^  $service:/,/^  [a-z]/s/^    scale: //p")
     for id in $(containers "$service"); do
@@ -100,15 +100,16 @@ replace() {
     options+=(--scale "$service=${count:-1}")
   done
   docker compose up --detach --no-deps --no-recreate "${options[@]}" "$@"
-  for id in $(newcomers); do until_ready "$id" "$port"; done
-  replaced=''
-  # The edge asks for the replicas' names every 2 s.
-  [ -z "$old" ] || { sleep 5 && docker rm $(docker stop $old) >/dev/null; }
+  for id in $(containers "$@" | grep -vF "$(printf '%s\n' ${old:-none})"); do until_ready "$id" "$port"; done
+  started=''
+}
+retire() {
+  for id in $old; do docker rm "$(docker stop "$id")" >/dev/null; done
   say "$*: $VERSION"
 }
-newcomers() { containers $replaced | grep -vF "$(printf '%s\n' ${old:-none})"; }
 
-# What a container is made of and how it is run; the version's name counts for nothing.
+# What a container is made of and how it is run; the version's name counts for nothing. Compose names the images of
+# what a service depends on as well.
 made_of() { docker image inspect --format '{{.RootFS.Layers}}' "$1"; }
 is_as_before() {
   local id image
@@ -116,7 +117,7 @@ is_as_before() {
   image=$(docker inspect --format '{{.Config.Image}}' "$id")
   [ "$1 $(docker inspect --format '{{index .Config.Labels "com.docker.compose.config-hash"}}' "$id")" = \
     "$(VERSION=${image##*:} docker compose config --hash "$1")" ] &&
-    [ "$(made_of "$image")" = "$(made_of "$(docker compose config --images "$1" | head -n 1)")" ]
+    [ "$(made_of "$image")" = "$(made_of "$(docker compose config --images "$1" | grep -F "${image%:*}:")")" ]
 }
 
 # Gives a service with one place, and this port, a new container where it changes.
@@ -154,7 +155,7 @@ finish() {
   local code=$?
   trap - EXIT
   if [ "$code" != 0 ]; then
-    docker rm --force $trial $([ -z "$replaced" ] || newcomers) >/dev/null 2>&1 || true
+    docker rm --force $trial $(containers $started | grep -vF "${before:-none}") >/dev/null 2>&1 || true
     check_out "$from" || true
     say "STOPPED. What serves goes on, and the checkout is at $from again. Mend what is said above, then run"
     say "deploy/upgrade.sh $VERSION; or deploy/upgrade.sh $from, which takes back what was replaced."
@@ -169,7 +170,7 @@ main() {
   target=$(git rev-parse --verify --quiet "${1:?the commit to go to}^{commit}") || fail "$1 is no commit here: git fetch"
   from=$(git symbolic-ref --quiet --short HEAD || git rev-parse --short HEAD)
   export VERSION REDISCLI_AUTH="${REDISCLI_AUTH:-operator}"
-  VERSION=$(git rev-parse --short "$target") limit=${UPGRADE_SECONDS:-300} replaced='' trial=''
+  VERSION=$(git rev-parse --short "$target") limit=${UPGRADE_SECONDS:-300} started='' before='' trial=''
   [ "$target" = "$(git rev-parse HEAD)" ] || ! git merge-base --is-ancestor "$target" HEAD || is_back=yes
   project=$(docker compose config | sed -n 's/^name: //p')
   work=$(mktemp -d)
@@ -178,17 +179,24 @@ main() {
   for server in $(services redis); do operator "$server" PING >/dev/null || fail "$server does not answer the operator"; done
   say "checks out $VERSION and builds its images"
   check_out "$target"
-  docker compose build
+  if [ -n "$is_back" ] && docker image inspect $(docker compose config --images | grep ^kimchi-premium/) >/dev/null 2>&1
+  then say 'they are here from before'; else docker compose build; fi
   for server in $(services redis); do operator "$server" ACL LOAD >/dev/null; done
   [ -n "$(services redis)" ] || say 'Redis is elsewhere: its users are yours to load'
-  replace ingester 9465 ingester-a ingester-b
-  replace api 9464 api
+  start ingester 9465 ingester-a ingester-b
+  retire ingester-a ingester-b
+  start api 9464 api
+  # The newer edge is the one that serves while replicas go: an older one may know less about it.
+  [ -n "$is_back" ] || swap edge 8080
+  # The edge asks for their names every 2 s.
+  [ -z "$old" ] || sleep 5
+  retire api
+  [ -z "$is_back" ] || swap edge 8080
   # What an older version says about Redis may not suit the users of a newer one.
   if [ -z "$is_back" ]; then
     for server in $(services redis); do swap "$server" 6379; done
     for server in $(services sentinel); do swap "$server" 26379; done
   fi
-  swap edge 8080
   touch .env
   grep -q ^VERSION= .env || echo VERSION= >>.env
   sed -i "s/^VERSION=.*/VERSION=$VERSION/" .env

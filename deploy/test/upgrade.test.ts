@@ -9,7 +9,10 @@ import t, { type Test } from 'tap'
 const run = promisify(execFile)
 const SCRIPT = fileURLToPath(new URL('../upgrade.sh', import.meta.url))
 
-/** All that is asked of docker; a build fails with BUILD=1. Containers are for .ci/engine. */
+/**
+ * All that is asked of docker, with one container of each service; a build fails with BUILD=1, and no container is
+ * ready with READY=1. More containers are for .ci/engine.
+ */
 const DOCKER = `#!/bin/sh
 case "$*" in
   'compose config') echo 'name: x' ;;
@@ -17,7 +20,11 @@ case "$*" in
   'compose build') exit "$BUILD" ;;
   'compose config --hash'*) echo 'edge hash' ;;
   *config-hash*) echo hash ;;
-  *) echo x ;;
+  'compose config --images edge') printf '%s\\n' other:x x:x ;;
+  'image inspect'*other:x) echo other ;;
+  'exec '*) exit "$READY" ;;
+  rm*) echo "$*" >>"$HOME/bin/removed" ;;
+  *) echo x:x ;;
 esac
 `
 
@@ -50,8 +57,9 @@ async function openCheckout(t: Test) {
   await git('checkout', '--quiet', old)
   return {
     ...{ old, next, users, git },
-    upgrade: (version: string, BUILD = '0') =>
-      run('bash', [SCRIPT, version], { cwd: dir, env: { ...env, BUILD } }),
+    upgrade: (version: string, fails: 'BUILD' | 'READY' | '' = '') =>
+      run('bash', [SCRIPT, version], { cwd: dir, env: { ...env, BUILD: '0', READY: '0', [fails]: '1' } }),
+    removed: () => readFile(join(bin, 'removed'), 'utf8').catch(() => ''),
     /** The version that is checked out, the users, and the tag of the images. */
     state: async () => {
       const tag = await readFile(join(dir, '.env'), 'utf8').catch(() => '')
@@ -62,12 +70,12 @@ async function openCheckout(t: Test) {
 
 t.test('going back, and after a failure, the newer users stay, and no way forward is blocked', async t => {
   const { old, next, upgrade, state } = await openCheckout(t)
-  await upgrade(next)
+  t.match((await upgrade(next)).stdout, 'edge: as before')
   t.strictSame(await state(), [next, 'new', `VERSION=${next}`])
   for (const attempt of ['first', 'second']) {
-    await upgrade(old)
+    await upgrade(old, 'BUILD') // its images are there
     t.strictSame(await state(), [old, 'new', `VERSION=${old}`], attempt)
-    t.match(await upgrade(next, '1').catch(({ stdout }) => stdout), `deploy/upgrade.sh ${next}; or `)
+    t.match(await upgrade(next, 'BUILD').catch(({ stdout }) => stdout), `deploy/upgrade.sh ${next}; or `)
     t.strictSame(await state(), [old, 'new', `VERSION=${old}`], attempt)
     await upgrade(next)
     t.strictSame(await state(), [next, 'new', `VERSION=${next}`], attempt)
@@ -78,10 +86,17 @@ t.test('going back, and after a failure, the newer users stay, and no way forwar
 t.test('users of your own in the checkout stay as they are, whatever happens', async t => {
   const { old, next, users, upgrade, state } = await openCheckout(t)
   await writeFile(users, 'mine')
-  await t.rejects(upgrade(next, '1'))
+  await t.rejects(upgrade(next, 'BUILD'))
   t.strictSame(await state(), [old, 'mine', ''])
   for (const version of [next, old, next]) {
     await upgrade(version)
     t.strictSame(await state(), [version, 'mine', `VERSION=${version}`])
   }
+})
+
+t.test('an upgrade that continues and fails removes nothing that serves', async t => {
+  const { next, upgrade, removed } = await openCheckout(t)
+  await upgrade(next)
+  await t.rejects(upgrade(next, 'READY'), { message: /Command failed/ })
+  t.notMatch(await removed(), /x/)
 })

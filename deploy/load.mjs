@@ -1,12 +1,13 @@
 #!/usr/bin/env node
-// Asks for the list, and for spans of a history that no edge keeps, 20 times a second, each time by a connection of its
-// own, for as long as a command runs: load.mjs URL-OF-THE-LIST COMMAND…; fails when a request or the command did. GAP
-// allows failures within so many seconds.
+// Asks for the list, and for spans of a history that no edge keeps, RATE times a second (20), each time by a connection
+// of its own, for as long as a command runs: load.mjs URL-OF-THE-LIST COMMAND…; fails when a request or the command did.
+// GAP allows failures within so many seconds.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { get } from 'node:http'
 
-const { GAP = '0' } = process.env
+const { GAP = '0', RATE = '20' } = process.env
+const CODINGS = ['br', 'gzip', 'identity']
 const [url = '', command = '', ...args] = process.argv.slice(2)
 /** @type {Map<string, number>} */
 const counts = new Map()
@@ -21,6 +22,7 @@ const ask = async () => {
   const days = 1 + (running.length % 3_650)
   const asking = get(isList ? url : `${url}/BTC/daily?days=${days}`, {
     agent: false,
+    headers: { 'accept-encoding': CODINGS[running.length % CODINGS.length] },
     signal: AbortSignal.timeout(10_000),
   })
   const [response] = await once(asking, 'response')
@@ -37,7 +39,7 @@ const askAndCount = async () => {
   if (result !== '200') failed.push(startedAt)
 }
 
-const timer = setInterval(() => running.push(askAndCount()), 50)
+const timer = setInterval(() => running.push(askAndCount()), 1_000 / Number(RATE))
 const [code] = await once(spawn(command, args, { stdio: 'inherit' }), 'exit')
 clearInterval(timer)
 await Promise.all(running)

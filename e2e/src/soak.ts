@@ -2,12 +2,15 @@ import { execFileSync } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { type Teardown, withTeardown } from '@kimchi/testkit'
-import { openLoad } from './soak/load.ts'
-import { memoryGrowth, type Reading, readResourceUse, resourceTable } from './soak/resource-use.ts'
-import { openSoakStack } from './soak/stack.ts'
+import { ask, eventually, startProgram, type Teardown, withTeardown } from '@kimchi/testkit'
+import { getJson, opsPortOf, startReplicas } from './apps.ts'
+import { openEdge } from './edge.ts'
+import { type MemoryReading, memoryGrowth, memoryTable } from './memory-growth.ts'
+import { openTestbed } from './testbed.ts'
 
 const READ_EVERY_MS = 5_000
+const LOAD = fileURLToPath(new URL('../../deploy/load.mjs', import.meta.url))
+const COINS = ['BTC', 'ETH', 'XRP', 'SOL', 'DOGE', 'ADA', 'TRX', 'LINK', 'AVAX', 'DOT']
 
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '30' } } })
 const minutes = Number(values.minutes)
@@ -19,29 +22,48 @@ const problems = await withTeardown(soak).catch(thrown => [String(thrown?.stack 
 for (const problem of problems) console.error(`FAILED: ${problem}`)
 process.exit(problems.length === 0 ? 0 : 1)
 
-/** What was wrong in the end. */
+/**
+ * Runs the whole service in real time, under load: two ingesters, three replicas behind nginx, Redis, both exchanges.
+ * Returns what was wrong in the end.
+ */
 async function soak(t: Teardown): Promise<readonly string[]> {
   execFileSync(fileURLToPath(new URL('../../scripts/image-nginx.sh', import.meta.url)))
-  const stack = await openSoakStack(t)
-  console.log(`${minutes} minutes of load`)
-  const load = openLoad(stack.port, stack.bed.coins)
-  t.teardown(load.close)
-  const startedAt = performance.now()
-  const readings: Reading[] = []
-  while (performance.now() - startedAt < minutes * 60_000) {
-    await delay(READ_EVERY_MS)
-    const { requests, failed } = load.counts
-    readings.push({ requests, failed, ...(await readResourceUse(stack.opsPorts, stack.raw)) })
+  const bed = await openTestbed(t, { factor: 1, startAt: Date.now(), coins: COINS })
+  const ingester = bed.start('a')
+  bed.start('b')
+  const { replicas, ...upstream } = await startReplicas(t, bed.redis.url, 3)
+  const edge = await openEdge(t, { ...upstream, perSecond: 1_000, connections: 1_000 })
+  const list = (authority: string) => `http://${authority}/api/v1/kimchi-premium`
+  // The first minute comes from candles, coin by coin.
+  for (const { address } of replicas) {
+    const url = list(`${address}:${upstream.apiPort}`)
+    const isWhole = async () => (await getJson<{ count: number }>(url))?.body.count === COINS.length
+    await eventually('a first minute of every coin', isWhole)
   }
-  await load.close()
-  const { failed, failures } = load.counts
-  const { lost, doubled, wrong, live, candle, findings } = await stack.bed.settle()
-  console.table(resourceTable(readings))
+  const opsPorts = { ingester: await opsPortOf(ingester), API: Number(replicas[0]?.opsPort) }
+
+  console.log(`${minutes} minutes of load`)
+  const args = [LOAD, list(`127.0.0.1:${edge.port}`), 'sleep', String(minutes * 60)]
+  const load = startProgram(t, args, { RATE: '100' })
+  const readings: MemoryReading[] = []
+  while (load.child.exitCode === null) {
+    const reading: Record<string, number> = {}
+    for (const [app, port] of Object.entries(opsPorts)) {
+      const text = String((await ask(port, '/metrics')).body)
+      reading[app] = Number(/^process_resident_memory_bytes (.+)$/m.exec(text)?.[1]) / 1e6
+    }
+    reading.Redis = Number(/used_memory:(\d+)/.exec(await bed.raw.info('memory'))?.[1]) / 1e6
+    readings.push(reading)
+    await Promise.race([delay(READ_EVERY_MS), load.ended])
+  }
+  const { lost, doubled, wrong, live, candle, findings } = await bed.settle()
+  console.log(load.lines.join('\n'))
+  console.table(memoryTable(readings))
   console.log(
     `audit: ${live} live and ${candle} candle samples, ${lost} lost, ${doubled} doubled, ${wrong} wrong`,
   )
   return [
-    ...(failed > 0 ? [`${failed} requests failed, such as ${failures.join('; ')}`] : []),
+    ...((await load.ended) === 0 ? [] : ['requests failed']),
     ...findings,
     ...memoryGrowth(readings, minutes),
   ]

@@ -2,17 +2,14 @@ import { messageOf } from '@kimchi/core'
 import { binanceProtocol, openConnection } from '@kimchi/feeds'
 import { systemClock, waitForFarAddresses } from '@kimchi/runtime'
 import { startSimulator } from '@kimchi/simulator'
-import {
-  createMemoryLog,
-  eventually,
-  type FarAddress,
-  placeFar,
-  startProgram,
-  startRedis,
-} from '@kimchi/testkit'
+import { createMemoryLog, eventually, startProgram, startRedis } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
+import { type FarAddress, placeFar } from './support/far-network.ts'
 
-const FAR = import.meta.resolve('@kimchi/testkit/far-network')
+const IMPORTS = ['@kimchi/testkit/strip-types', './support/far-network.ts'].flatMap(name => [
+  '--import',
+  import.meta.resolve(name),
+])
 const MAINS = new URL('../dist/', import.meta.url).pathname
 
 /** Addresses of a network of its own for each name, with dead ones. */
@@ -45,7 +42,7 @@ const environment = {
 
 /** One of our programs, for which the exchanges are on another continent. */
 const start = (t: Test, main: string, args: readonly string[], env: Readonly<Record<string, string>>) =>
-  startProgram(t, ['--import', FAR, `${MAINS}${main}`, ...args], { ...environment, ...env })
+  startProgram(t, [...IMPORTS, `${MAINS}${main}`, ...args], { ...environment, ...env })
 
 t.test('ingester and import reach an exchange on another continent', async t => {
   const redis = await startRedis(t)

@@ -1,8 +1,9 @@
-import { createMemoryLog, startCluster, type TestRedis } from '@kimchi/testkit'
+import { createMemoryLog, type TestRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { openRedis } from '../src/redis/connect.ts'
 import { readServerHealth } from '../src/redis/server-health.ts'
 import { BTC, sampleOf, todayMinutes, writerOn } from './fixtures.ts'
+import { startCluster } from './redis-failover.ts'
 
 t.test('on a Cluster a frozen shard that holds none of our keys stops nobody', async t => {
   const group = await startCluster(t)

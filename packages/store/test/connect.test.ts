@@ -1,13 +1,14 @@
 import { createServer as createWebServer } from 'node:http'
 import { KimchiError } from '@kimchi/core'
 import { freePort } from '@kimchi/local-redis'
-import { eventually, listen, startCluster, startRedis } from '@kimchi/testkit'
+import { eventually, listen, startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { LIBRARY_VERSION } from '../src/library.ts'
 import { SampleReader } from '../src/reader.ts'
 import { openRedis } from '../src/redis/connect.ts'
 import { isRetryable } from '../src/redis/redis-error.ts'
 import { BTC, connected, listenTo, openStore, sampleOf, todayMinutes, writerOn } from './fixtures.ts'
+import { startCluster } from './redis-failover.ts'
 
 t.test('while Redis is away a command fails at once, may be tried again, and the state says why', async t => {
   const port = await freePort()

@@ -1,11 +1,12 @@
 import { foldDays } from '@kimchi/core'
 import { systemClock } from '@kimchi/runtime'
-import { createMemoryLog, eventually, type RedisGroup, startCluster, startSentinels } from '@kimchi/testkit'
+import { createMemoryLog, eventually } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { MinuteQueue } from '../src/minute-queue.ts'
 import { SampleReader } from '../src/reader.ts'
 import { openRedis } from '../src/redis/connect.ts'
 import { BTC, sampleOf, todayMinutes, writerOn } from './fixtures.ts'
+import { type RedisGroup, startCluster, startSentinels } from './redis-failover.ts'
 
 /** What an ingester writes by, on a group of servers. */
 async function openWay(t: Test, group: RedisGroup) {

@@ -2,10 +2,14 @@ import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { freePort } from '@kimchi/local-redis'
-import { eventually } from './eventually.ts'
-import { followProgram } from './program.ts'
-import { type RawRedis, startRedis, type TestRedis } from './redis.ts'
-import type { Teardown } from './teardown.ts'
+import {
+  eventually,
+  followProgram,
+  type RawRedis,
+  startRedis,
+  type Teardown,
+  type TestRedis,
+} from '@kimchi/testkit'
 
 /** Several servers that stand in for each other. */
 export type RedisGroup = Awaited<ReturnType<typeof startSentinels>>

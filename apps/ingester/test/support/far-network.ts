@@ -46,3 +46,7 @@ export function placeFar(hosts: Readonly<Record<string, readonly FarAddress[]>>)
     }
   }
 }
+
+// Where it is started with --import, before a program.
+const { FAR_HOSTS } = process.env
+if (FAR_HOSTS !== undefined) placeFar(JSON.parse(FAR_HOSTS))

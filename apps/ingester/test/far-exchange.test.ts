@@ -26,10 +26,10 @@ t.teardown(() => simulator.close())
 
 /** The simulator's URLs at another name. */
 const urlsAt = (name: string) => ({
-  UPBIT_WS_URL: simulator.upbitWsUrl.replace('127.0.0.1', name),
-  UPBIT_REST_URL: simulator.upbitRestUrl.replace('127.0.0.1', name),
-  BINANCE_WS_URL: simulator.binanceWsUrl.replace('127.0.0.1', name),
-  BINANCE_REST_URL: simulator.binanceRestUrl.replace('127.0.0.1', name),
+  UPBIT_WS_URL: simulator.env.UPBIT_WS_URL.replace('127.0.0.1', name),
+  UPBIT_REST_URL: simulator.url.replace('127.0.0.1', name),
+  BINANCE_WS_URL: simulator.env.BINANCE_WS_URL.replace('127.0.0.1', name),
+  BINANCE_REST_URL: simulator.url.replace('127.0.0.1', name),
 })
 
 /** 300 ms away, by two addresses of which the last can't be reached. */

@@ -117,13 +117,13 @@ export function tickersOf(...codes: string[]): unknown[] {
 export async function bothClients(t: Test) {
   const manual = await startManual(t, { limits: false })
   const { simulator, run } = manual
-  const upbit = await connect(t, simulator.upbitWsUrl)
+  const upbit = await connect(t, simulator.env.UPBIT_WS_URL)
   upbit.send(tickersOf('KRW-BTC', 'KRW-ETH'))
   await upbit.next()
   await upbit.next()
   const binance = await connect(
     t,
-    `${simulator.binanceWsUrl}/stream?streams=btcusdt@miniTicker/ethusdt@miniTicker`,
+    `${simulator.env.BINANCE_WS_URL}/stream?streams=btcusdt@miniTicker/ethusdt@miniTicker`,
   )
   run(5_000)
   await Promise.all([upbit.settled(), binance.settled()])

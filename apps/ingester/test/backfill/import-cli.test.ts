@@ -37,8 +37,8 @@ const environment = (env: Readonly<Record<string, string>>) => ({
   SAMPLE_RETENTION_DAYS: '1',
   UPBIT_REQUESTS_PER_SECOND: '10',
   REDIS_URL: redis.url,
-  UPBIT_REST_URL: simulator.upbitRestUrl,
-  BINANCE_REST_URL: simulator.binanceRestUrl,
+  UPBIT_REST_URL: simulator.url,
+  BINANCE_REST_URL: simulator.url,
   ...env,
 })
 

@@ -23,10 +23,9 @@ async function start(
 ) {
   const simulator = await startSimulator({ pumpMs: 0, limits: false })
   t.teardown(() => simulator.close())
-  const { upbitRestUrl, binanceRestUrl } = simulator
   const clock = createManualClock(Date.now())
   const ending = new AbortController()
-  const urls = { upbit: upbitRestUrl, binance: binanceRestUrl }
+  const urls = { upbit: simulator.url, binance: simulator.url }
   const doors = createDoors(
     { streams: urls, rest: urls, userAgent: 'test' },
     { clock, random: () => 0.5, log: silent, signal: ending.signal },

@@ -122,9 +122,9 @@ t.test('one base of two answers: ok, with what the other said', async t => {
   const gone = await startSimulator()
   await gone.close()
   const { of, finding } = await examined(t, {
-    env: ({ binanceRestUrl, binanceWsUrl }) => ({
-      BINANCE_REST_URL: `${gone.url},${binanceRestUrl}`,
-      BINANCE_WS_URL: `${gone.url.replace('http', 'ws')},${binanceWsUrl}`,
+    env: ({ url, env }) => ({
+      BINANCE_REST_URL: `${gone.url},${url}`,
+      BINANCE_WS_URL: `${gone.url.replace('http', 'ws')},${env.BINANCE_WS_URL}`,
     }),
   })
   t.strictSame([...of('FAIL'), ...of('unknown')], [])

@@ -161,7 +161,7 @@ t.test('lists, candles and prices are asked for at the base in use', async t => 
   const simulator = await simulate(t)
   const blocked = await serveStatus(t, 451)
   const doors = openDoors({
-    rest: { upbit: simulator.upbitRestUrl, binance: [blocked.url, simulator.binanceRestUrl] },
+    rest: { upbit: simulator.url, binance: [blocked.url, simulator.url] },
   })
   const rest = new RestClient(doors)
   const { binance } = await rest.fetchListings()
@@ -170,7 +170,7 @@ t.test('lists, candles and prices are asked for at the base in use', async t => 
   await rest.fetchCandles({ exchange: 'binance', market: 'BTCUSDT', count: 2, last: noon })
   await rest.fetchTradingPrices()
   t.equal(blocked.headers.length, 1)
-  t.equal(doors.binance.status().rest.inUse, simulator.binanceRestUrl)
+  t.equal(doors.binance.status().rest.inUse, simulator.url)
 })
 
 t.test('every request has our name, no Origin, and no header of a browser', async t => {

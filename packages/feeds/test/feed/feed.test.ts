@@ -23,7 +23,7 @@ t.test('Upbit: every market brings a snapshot, then ticks of its trades, on one 
   const simulator = await simulate(t)
   const { feed, ticks } = watchFeed(t, {
     protocol: upbitProtocol,
-    bases: simulator.upbitWsUrl,
+    bases: simulator.env.UPBIT_WS_URL,
     markets: ['KRW-ETH', 'KRW-DOT'],
   })
   await eventually('stream ticks of BTC', () =>
@@ -42,12 +42,12 @@ t.test('Upbit: every market brings a snapshot, then ticks of its trades, on one 
 t.test('Binance: every market that trades brings frames and one seed', async t => {
   const simulator = await simulate(t)
   const clock = createManualClock(AT)
-  const rest = createRest(simulator.binanceRestUrl, { clock })
+  const rest = createRest(simulator.url, { clock })
   const { feed, ticks, tradable } = watchFeed(
     t,
     {
       protocol: binanceProtocol,
-      bases: simulator.binanceWsUrl,
+      bases: simulator.env.BINANCE_WS_URL,
       fetchTradingPrices: () => rest.fetchTradingPrices(),
       markets: ['ETHUSDT', 'NOSUCHUSDT'],
     },
@@ -369,7 +369,7 @@ t.test('close ends everything, at any moment, and can be called twice', async t 
   const protocol = { ...upbitProtocol, maxAgeMs: binanceProtocol.maxAgeMs }
   await t.test('while it is up', async t => {
     const simulator = await simulate(t)
-    const { feed, clock } = watchFeed(t, { protocol, bases: simulator.upbitWsUrl })
+    const { feed, clock } = watchFeed(t, { protocol, bases: simulator.env.UPBIT_WS_URL })
     await eventually('up', () => feed.status().state === 'up')
     await Promise.all([feed.close(), feed.close()])
     t.equal(feed.status().state, 'closed')
@@ -549,7 +549,7 @@ t.test('no tick follows close', async t => {
   const simulator = await simulate(t)
   const { feed, ticks, interruptions } = watchFeed(t, {
     protocol: upbitProtocol,
-    bases: simulator.upbitWsUrl,
+    bases: simulator.env.UPBIT_WS_URL,
   })
   await eventually('up', () => feed.status().state === 'up')
   const closing = feed.close()

@@ -14,8 +14,8 @@ async function open(t: Test) {
   return { simulator, rest: restOf(simulator), asked: () => requests }
 }
 
-function restOf({ upbitRestUrl: upbit, binanceRestUrl: binance }: Simulator, signal?: AbortSignal) {
-  return createRest({ upbit, binance }, signal && { signal })
+function restOf({ url }: Simulator, signal?: AbortSignal) {
+  return createRest({ upbit: url, binance: url }, signal && { signal })
 }
 
 t.test('coins that ccxt renames keep the exchanges’ own codes, in listings and in candles', async t => {

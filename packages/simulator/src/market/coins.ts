@@ -16,8 +16,6 @@ export const DEFAULT_COINS: readonly SimulatedCoin[] = [
   { ...both('USDC', '유에스디코인', 'USDC', 1, 3, 10), stable: true },
   both('SUI', '수이', 'Sui', 1.52, 8, 15),
   both('SHIB', '시바이누', 'Shiba Inu', 0.0000085, 5, 10),
-  both('HBAR', '헤데라', 'Hedera', 0.143, 4, 10),
-  both('XLM', '스텔라루멘', 'Stellar Lumens', 0.245, 4, 8),
   // Quiet on Upbit: minutes to an hour pass between two trades.
   both('STORJ', '스토리지', 'Storj', 0.151, 0.1, 2),
   both('KNC', '카이버네트워크', 'Kyber Network', 0.252, 0.05, 1),
@@ -29,17 +27,12 @@ export const DEFAULT_COINS: readonly SimulatedCoin[] = [
     upbit: upbit('BTT', '비트토렌트', 'BitTorrent', 1),
     binance: on('BTTC', 4),
   },
-  { id: 'beam', price: 0.0032, upbit: upbit('BEAM', '빔', 'Beam', 1), binance: on('BEAMX', 3) },
   { id: 'meteora', price: 0.29, upbit: upbit('MET2', '메테오라', 'Meteora', 2), binance: on('MET', 4) },
   { id: 'gensyn', price: 0.06, upbit: upbit('AI', '젠신', 'Gensyn', 2), binance: on('AIGENSYN', 4) },
   // The same ticker for different coins, or look-alikes. The false AI shows a steady premium of about 20 %.
   { id: 'sleepless-ai', price: 0.05, follows: 'gensyn', binance: on('AI', 4) },
   { id: 'pharos', price: 0.35, upbit: upbit('PROS', '파로스', 'Pharos', 2) },
   { id: 'prosper', price: 0.034, binance: { ...on('PROS', 1), status: 'BREAK' } },
-  { id: 'sonic-svm', price: 0.12, upbit: upbit('SONIC', '소닉SVM', 'Sonic SVM', 1) },
-  { id: 'sonic', price: 0.081, binance: on('S', 5) },
-  { id: 'lighter', price: 1.4, upbit: upbit('LIT', '라이터', 'Lighter', 2) },
-  { id: 'litentry', price: 0.21, binance: { ...on('LIT', 1), status: 'BREAK' } },
   { id: '1000-sats', price: 0.0000162, binance: on('1000SATS', 4) },
 ]
 

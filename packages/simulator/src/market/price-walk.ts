@@ -7,62 +7,46 @@ export type Walk = (at: EpochMs) => number
 /** The three movements from which every price is made. */
 export type PriceWalks = ReturnType<typeof priceWalks>
 
-/** A swing's period in milliseconds, and its height. */
+/** A period in milliseconds, and how high it swings. */
 type Swing = readonly [period: number, height: number]
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-const COIN: readonly Swing[] = [
-  [37 * DAY, 0.22],
-  [8.3 * DAY, 0.08],
-  [1.7 * DAY, 0.035],
-  [7.1 * HOUR, 0.014],
-  [1.3 * HOUR, 0.005],
-  [840_000, 0.002],
-  [97_000, 0.0008],
-]
-const RATE: readonly Swing[] = [
-  [29 * DAY, 0.03],
-  [2.9 * DAY, 0.008],
-  [5.3 * HOUR, 0.002],
-  [1_700_000, 0.0007],
-]
-const COMMON_PREMIUM: readonly Swing[] = [
-  [17 * DAY, 0.01],
-  [1.9 * DAY, 0.004],
-  [3.7 * HOUR, 0.0015],
-  [610_000, 0.0004],
-]
-const COIN_PREMIUM: readonly Swing[] = [
-  [5.3 * DAY, 0.003],
-  [2.3 * HOUR, 0.001],
+/** Heights are shares of the largest. */
+const SWINGS: readonly Swing[] = [
+  [29 * DAY, 1],
+  [2.9 * DAY, 0.3],
+  [5.3 * HOUR, 0.08],
+  [1_700_000, 0.025],
+  [97_000, 0.004],
 ]
 
 /** All walks of one seed; the same seed always gives the same prices. */
 export function priceWalks(seed: string) {
-  const rate = walk(`${seed}/usdt-krw`, RATE)
-  const common = walk(`${seed}/premium`, COMMON_PREMIUM)
+  const rate = walk(`${seed}/usdt-krw`, 0.03)
+  const common = walk(`${seed}/premium`, 0.01)
   return {
     /** Natural logarithm of the coin's USDT price relative to the price around which it wanders. */
-    coin: (id: string): Walk => walk(`${seed}/coin/${id}`, COIN),
+    coin: (id: string): Walk => walk(`${seed}/coin/${id}`, 0.22),
     /** KRW for one USDT, unrounded, around 1,400. */
     usdtKrw: (at: EpochMs) => 1_400 * (1 + rate(at)),
     /** The coin's premium as a fraction, wandering between about -0.01 and +0.03. */
     premium: (id: string): Walk => {
-      const own = walk(`${seed}/premium/${id}`, COIN_PREMIUM)
+      const own = walk(`${seed}/premium/${id}`, 0.003)
       return at => 0.01 + common(at) + own(at)
     },
   }
 }
 
-/** The sum of swings, each of which begins somewhere. */
-function walk(name: string, swings: readonly Swing[]): Walk {
-  const waves = swings.map(([period, height], i) => ({ period, height, phase: fraction(keyOf(name), i) }))
+/** The sum of all swings, each of which begins somewhere. @param largest height of the largest */
+function walk(name: string, largest: number): Walk {
+  const waves = SWINGS.map(([period, height], i) => ({ period, height, phase: fraction(keyOf(name), i) }))
   return at =>
     waves.reduce(
-      (sum, { period, height, phase }) => sum + height * Math.sin(2 * Math.PI * (at / period + phase)),
+      (sum, { period, height, phase }) =>
+        sum + largest * height * Math.sin(2 * Math.PI * (at / period + phase)),
       0,
     )
 }

@@ -62,24 +62,15 @@ export async function startSimulator(options: SimulatorOptions = {}) {
   const pumping = pumpMs > 0 ? setInterval(sockets.pump, pumpMs) : undefined
   let closed: Promise<void> | undefined
   const authority = `${host}:${(server.address() as AddressInfo).port}`
-  const [url, binanceWsUrl] = [`http://${authority}`, `ws://${authority}`]
-  const upbitWsUrl = `${binanceWsUrl}/websocket/v1`
+  const url = `http://${authority}`
   return {
-    /** `http://host:port` */
+    /** `http://host:port`, of both exchanges' REST. */
     url,
-    /** The whole URL of Upbit's WebSocket. */
-    upbitWsUrl,
-    /** The part of Upbit's REST URLs before `/v1`. */
-    upbitRestUrl: url,
-    /** The part of Binance's WebSocket URLs before `/stream` or `/ws`. */
-    binanceWsUrl,
-    /** The part of Binance's REST URLs before `/api/v3`. */
-    binanceRestUrl: url,
-    /** The four URLs as the variables that an ingester reads. */
+    /** The exchanges' URLs as the variables that an ingester reads. */
     env: {
-      UPBIT_WS_URL: upbitWsUrl,
+      UPBIT_WS_URL: `ws://${authority}/websocket/v1`,
       UPBIT_REST_URL: url,
-      BINANCE_WS_URL: binanceWsUrl,
+      BINANCE_WS_URL: `ws://${authority}`,
       BINANCE_REST_URL: url,
     },
     ...simulated,

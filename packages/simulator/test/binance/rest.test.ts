@@ -5,7 +5,7 @@ const MINUTE = 60_000
 
 t.test('exchangeInfo honours its filters', async t => {
   const { simulator } = await startManual(t)
-  const info = async (query: string) => get(`${simulator.binanceRestUrl}/api/v3/exchangeInfo${query}`)
+  const info = async (query: string) => get(`${simulator.url}/api/v3/exchangeInfo${query}`)
   const all = await info('')
   t.ok(all.body.symbols.some(({ status }: { status: string }) => status === 'BREAK'))
   const trading = await info('?symbolStatus=TRADING')
@@ -17,7 +17,7 @@ t.test('exchangeInfo honours its filters', async t => {
 
 t.test('klines: oldest first, both ends inclusive, a row for every minute', async t => {
   const { simulator } = await startManual(t)
-  const klines = `${simulator.binanceRestUrl}/api/v3/klines?interval=1m`
+  const klines = `${simulator.url}/api/v3/klines?interval=1m`
   const from = Date.UTC(2026, 10, 20, 12)
   const hour = await get(`${klines}&symbol=IQUSDT&startTime=${from}&endTime=${from + 59 * MINUTE}`)
   t.strictSame(
@@ -38,14 +38,14 @@ t.test('klines: oldest first, both ends inclusive, a row for every minute', asyn
   t.equal(most.body.length, 1_000)
   t.equal(most.body[999][0], Math.floor(NOON / MINUTE) * MINUTE, 'the open minute comes last')
   t.match((await get(`${klines}&symbol=NOSUCH`)).body, { code: -1121 })
-  t.match((await get(`${simulator.binanceRestUrl}/api/v3/klines?symbol=BTCUSDT&interval=7m`)).body, {
+  t.match((await get(`${simulator.url}/api/v3/klines?symbol=BTCUSDT&interval=7m`)).body, {
     code: -1120,
   })
 })
 
 t.test('too much weight gets 429 with Retry-After, and more requests get 418', async t => {
   const { simulator, clock } = await startManual(t, { limits: 0.1 })
-  const heavy = `${simulator.binanceRestUrl}/api/v3/exchangeInfo`
+  const heavy = `${simulator.url}/api/v3/exchangeInfo`
   let answer = await get(heavy)
   while (answer.status === 200) answer = await get(heavy)
   t.equal(answer.status, 429)

@@ -7,7 +7,7 @@ t.test('a combined stream sends wrapped text frames once a second with the last 
   const { simulator, run } = await startManual(t)
   const client = await connect(
     t,
-    `${simulator.binanceWsUrl}/stream?streams=btcusdt@miniTicker/ethusdt@miniTicker`,
+    `${simulator.env.BINANCE_WS_URL}/stream?streams=btcusdt@miniTicker/ethusdt@miniTicker`,
   )
   run(10_000, 250)
   await client.settled()
@@ -25,7 +25,7 @@ t.test('a combined stream sends wrapped text frames once a second with the last 
 
 t.test('the volume rises when a trade comes in and falls when one leaves the 24-hour window', async t => {
   const { simulator, run } = await startManual(t)
-  const client = await connect(t, `${simulator.binanceWsUrl}/ws`)
+  const client = await connect(t, `${simulator.env.BINANCE_WS_URL}/ws`)
   client.send({ method: 'SUBSCRIBE', params: ['iqusdt@miniTicker'], id: 1 })
   await client.next()
   run(1_800_000, 10_000)
@@ -47,7 +47,7 @@ t.test('the volume rises when a trade comes in and falls when one leaves the 24-
 
 t.test('subscribing and unsubscribing are acknowledged', async t => {
   const { simulator, run, clock } = await startManual(t)
-  const client = await connect(t, `${simulator.binanceWsUrl}/ws`)
+  const client = await connect(t, `${simulator.env.BINANCE_WS_URL}/ws`)
   client.send({ method: 'SUBSCRIBE', params: ['btcusdt@miniTicker', 'nosuch@miniTicker'], id: 1 })
   t.strictSame(await client.next(), { result: null, id: 1 })
   run(1_000)
@@ -63,7 +63,7 @@ t.test('subscribing and unsubscribing are acknowledged', async t => {
 
 t.test('bad requests get an error with their id', async t => {
   const { simulator } = await startManual(t)
-  const client = await connect(t, `${simulator.binanceWsUrl}/ws`)
+  const client = await connect(t, `${simulator.env.BINANCE_WS_URL}/ws`)
   client.send('{')
   t.match(await client.next(), { error: { code: 2, msg: 'Invalid request' }, id: null })
   client.send({ method: 'SHOUT', id: 7 })
@@ -74,7 +74,7 @@ t.test('bad requests get an error with their id', async t => {
 
 t.test('more than five messages in a second close the connection with 1008', async t => {
   const { simulator } = await startManual(t)
-  const client = await connect(t, `${simulator.binanceWsUrl}/ws`)
+  const client = await connect(t, `${simulator.env.BINANCE_WS_URL}/ws`)
   for (let id = 0; id < 6; id++) client.send({ method: 'SUBSCRIBE', params: [], id })
   t.strictSame(await client.closed, { code: 1008, reason: 'Too many requests' })
 })

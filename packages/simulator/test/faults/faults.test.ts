@@ -12,7 +12,7 @@ t.test('half-open: existing sockets get nothing, not even a pong, and new ones w
   const undo = simulator.faults.set({ kind: 'half-open', exchange: 'upbit' })
   const before = upbit.frames.length
   upbit.socket.ping()
-  const second = await connect(t, simulator.upbitWsUrl)
+  const second = await connect(t, simulator.env.UPBIT_WS_URL)
   second.send(tickersOf('KRW-BTC'))
   await second.next()
   run(5_000)
@@ -29,7 +29,7 @@ t.test('half-open: existing sockets get nothing, not even a pong, and new ones w
 
 t.test('shutdown: announced in the shape of the connection', async t => {
   const { simulator, binance } = await bothClients(t)
-  const raw = await connect(t, `${simulator.binanceWsUrl}/ws`)
+  const raw = await connect(t, `${simulator.env.BINANCE_WS_URL}/ws`)
   simulator.faults.set({ kind: 'shutdown', exchange: 'binance' })
   t.match(await raw.next(), { e: 'serverShutdown', E: Number })
   t.match(await binance.next(frame => frame.stream === '!serverShutdown'), { data: { e: 'serverShutdown' } })
@@ -39,19 +39,19 @@ t.test('shutdown: announced in the shape of the connection', async t => {
 t.test('drop: with a time, new connections are accepted and cut until it is over', async t => {
   const { simulator, clock } = await startManual(t, { limits: false })
   simulator.faults.set({ kind: 'drop', exchange: 'upbit', forMs: 600_000 })
-  t.match(await (await connect(t, simulator.upbitWsUrl)).closed, { code: 1006 })
+  t.match(await (await connect(t, simulator.env.UPBIT_WS_URL)).closed, { code: 1006 })
   clock.advance(599_999)
-  t.match(await (await connect(t, simulator.upbitWsUrl)).closed, { code: 1006 })
+  t.match(await (await connect(t, simulator.env.UPBIT_WS_URL)).closed, { code: 1006 })
   clock.advance(1)
-  const client = await connect(t, simulator.upbitWsUrl)
+  const client = await connect(t, simulator.env.UPBIT_WS_URL)
   client.send(tickersOf('KRW-BTC'))
   t.match(await client.next(), { stream_type: 'SNAPSHOT' })
 })
 
 t.test('refuse: with Retry-After or without, a share of requests, one market, one path', async t => {
   const { simulator } = await startManual(t, { limits: false })
-  const candles = (market: string) => get(`${simulator.upbitRestUrl}/v1/candles/minutes/1?market=${market}`)
-  const klines = () => get(`${simulator.binanceRestUrl}/api/v3/klines?symbol=BTCUSDT&interval=1m`)
+  const candles = (market: string) => get(`${simulator.url}/v1/candles/minutes/1?market=${market}`)
+  const klines = () => get(`${simulator.url}/api/v3/klines?symbol=BTCUSDT&interval=1m`)
   for (const retryAfter of [undefined, 7, 'Fri, 20 Nov 2026 13:40:00 GMT']) {
     const wait = retryAfter === undefined ? {} : { retryAfter }
     const undo = simulator.faults.set({ kind: 'refuse', exchange: 'binance', status: 418, ...wait })
@@ -59,7 +59,7 @@ t.test('refuse: with Retry-After or without, a share of requests, one market, on
     t.equal(status, 418)
     t.match(body, { code: -1003, msg: String })
     t.equal(headers.get('retry-after'), retryAfter === undefined ? null : String(retryAfter))
-    const socket = new WebSocket(`${simulator.binanceWsUrl}/ws`)
+    const socket = new WebSocket(`${simulator.env.BINANCE_WS_URL}/ws`)
     const [, response] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage]
     t.equal(response.headers['retry-after'], retryAfter === undefined ? undefined : String(retryAfter))
     undo()
@@ -74,13 +74,13 @@ t.test('refuse: with Retry-After or without, a share of requests, one market, on
   })
   t.match(await candles('KRW-XRP'), { status: 404, body: { error: { name: 404 } } })
   t.equal((await candles('KRW-BTC')).status, 200)
-  t.equal((await get(`${simulator.upbitRestUrl}/v1/market/all`)).status, 200)
+  t.equal((await get(`${simulator.url}/v1/market/all`)).status, 200)
   alone()
   simulator.faults.set({ kind: 'refuse', exchange: 'upbit', status: 429, on: 'rest', path, share: 0.1 })
   let refused = 0
   for (let i = 0; i < 300; i++) if ((await candles('KRW-BTC')).status === 429) refused += 1
   t.ok(refused > 10 && refused < 60, `${refused} of 300`)
-  await t.resolves(connect(t, simulator.upbitWsUrl))
+  await t.resolves(connect(t, simulator.env.UPBIT_WS_URL))
 })
 
 t.test('everything sent is reported as it was sent', async t => {
@@ -122,7 +122,7 @@ t.test('price: a true one is in frames, candles and what was traded, and stays t
   await fresh(upbit, MINUTE)
   t.equal(ratio(priceNow()), 1, 'it is over')
   const to = new Date(from + MINUTE).toISOString()
-  const { body } = await get(`${simulator.upbitRestUrl}/v1/candles/minutes/1?market=KRW-BTC&count=1&to=${to}`)
+  const { body } = await get(`${simulator.url}/v1/candles/minutes/1?market=KRW-BTC&count=1&to=${to}`)
   t.equal(body[0].trade_price, traded.at(-1)?.price)
 })
 
@@ -131,7 +131,7 @@ t.test('outage: may lie in the past, and is removed from there when it ends', as
   const [from, to] = [OPEN - 10 * MINUTE, OPEN - 5 * MINUTE]
   const count = async () => {
     const query = `symbol=BTCUSDT&interval=1m&startTime=${from}&endTime=${to}`
-    return (await get(`${simulator.binanceRestUrl}/api/v3/klines?${query}`)).body.length
+    return (await get(`${simulator.url}/api/v3/klines?${query}`)).body.length
   }
   t.equal(await count(), 6)
   const undo = simulator.faults.set({ kind: 'outage', exchange: 'binance', from, to, klines: 'none' })
@@ -145,7 +145,7 @@ t.test('late candles: a candle is there so long after its minute', async t => {
   const { simulator, clock, run } = await startManual(t)
   simulator.faults.set({ kind: 'late-candles', exchange: 'upbit', lateMs: 40_000 })
   const newest = async () => {
-    const { body } = await get(`${simulator.upbitRestUrl}/v1/candles/minutes/1?market=KRW-BTC&count=1`)
+    const { body } = await get(`${simulator.url}/v1/candles/minutes/1?market=KRW-BTC&count=1`)
     return Date.parse(`${body[0].candle_date_time_utc}Z`)
   }
   const end = Math.ceil((clock.now() + 1) / 60_000) * 60_000

@@ -5,7 +5,7 @@ t.test(
   'lag: Upbit trades from before a minute follow frames stamped after it, each exactly once',
   async t => {
     const { simulator, clock, run } = await startManual(t, { limits: false, speed: 10 })
-    const client = await connect(t, simulator.upbitWsUrl)
+    const client = await connect(t, simulator.env.UPBIT_WS_URL)
     client.send(tickersOf('KRW-BTC'))
     await client.next()
     const from = clock.now()
@@ -34,7 +34,7 @@ t.test(
 
 t.test('lag: what a market had traded when it was delisted still comes', async t => {
   const { simulator, clock, run } = await startManual(t, { limits: false, speed: 10 })
-  const client = await connect(t, simulator.upbitWsUrl)
+  const client = await connect(t, simulator.env.UPBIT_WS_URL)
   client.send(tickersOf('KRW-BTC'))
   await client.next()
   simulator.faults.set({ kind: 'lag', exchange: 'upbit', maxMs: 1_550 })

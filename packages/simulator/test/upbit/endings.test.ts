@@ -5,7 +5,10 @@ import { connect, startManual, tickersOf } from '../clients.ts'
 
 t.test('Upbit cuts a connection after 60 s without a ping, whatever else it hears and sends', async t => {
   const { simulator, run } = await startManual(t)
-  const [silent, pinging] = [await connect(t, simulator.upbitWsUrl), await connect(t, simulator.upbitWsUrl)]
+  const [silent, pinging] = [
+    await connect(t, simulator.env.UPBIT_WS_URL),
+    await connect(t, simulator.env.UPBIT_WS_URL),
+  ]
   for (const { socket } of [silent, pinging]) socket.send(JSON.stringify(tickersOf('KRW-BTC')))
   await pinging.next(({ stream_type: type }) => type === 'SNAPSHOT')
   run(59_000, 1_000)
@@ -20,7 +23,7 @@ t.test('Upbit cuts a connection after 60 s without a ping, whatever else it hear
 
 t.test('an error frame is followed by a close with 1000 after 150 to 180 ms', async t => {
   const { simulator, run } = await startManual(t)
-  const client = await connect(t, simulator.upbitWsUrl)
+  const client = await connect(t, simulator.env.UPBIT_WS_URL)
   client.socket.send('[]')
   t.match(await client.next(() => true), { error: { name: 'WRONG_FORMAT' } })
   run(149)
@@ -32,14 +35,14 @@ t.test('an error frame is followed by a close with 1000 after 150 to 180 ms', as
 t.test('state: a market that trades has any market_state', async t => {
   const { simulator } = await startManual(t)
   simulator.faults.set({ kind: 'state', exchange: 'upbit', market: 'KRW-BTC', state: 'CAUTION' })
-  const client = await connect(t, simulator.upbitWsUrl)
+  const client = await connect(t, simulator.env.UPBIT_WS_URL)
   client.socket.send(JSON.stringify(tickersOf('KRW-BTC')))
   t.match(await client.next(() => true), { market_state: 'CAUTION', is_trading_suspended: false })
 })
 
 t.test('omit: a REST list lacks one market; a refusal may depend on the query', async t => {
   const { simulator } = await startManual(t)
-  const url = `${simulator.binanceRestUrl}/api/v3/ticker/price`
+  const url = `${simulator.url}/api/v3/ticker/price`
   const path = '/api/v3/ticker/price'
   simulator.faults.set({
     kind: 'rest',

@@ -7,7 +7,7 @@ t.test(
   'Upbit candles: newest first, `to` exclusive, at most 200, minutes without a trade missing',
   async t => {
     const { simulator } = await startManual(t)
-    const candles = `${simulator.upbitRestUrl}/v1/candles/minutes/1`
+    const candles = `${simulator.url}/v1/candles/minutes/1`
     const one = await get(`${candles}?market=KRW-BTC`)
     t.match(one.body, { length: 1 })
     t.equal(one.body[0].candle_date_time_utc, '2026-11-20T13:37:00')
@@ -34,7 +34,7 @@ t.test(
 
 t.test('Upbit names what is wrong with a request', async t => {
   const { simulator } = await startManual(t, { limits: false })
-  const url = `${simulator.upbitRestUrl}/v1`
+  const url = `${simulator.url}/v1`
   const unknown = await get(`${url}/candles/minutes/1?market=KRW-NOSUCH`)
   t.equal(unknown.status, 404)
   t.strictSame(unknown.body, { error: { name: 404, message: 'Code not found' } })
@@ -47,10 +47,10 @@ t.test('Upbit names what is wrong with a request', async t => {
 
 t.test('the eleventh request of a group in a second gets 429, another group goes on', async t => {
   const { simulator, clock } = await startManual(t)
-  const candles = `${simulator.upbitRestUrl}/v1/candles/minutes/1?market=KRW-BTC`
+  const candles = `${simulator.url}/v1/candles/minutes/1?market=KRW-BTC`
   for (let i = 0; i < 10; i++) t.equal((await get(candles)).status, 200)
   t.equal((await get(candles)).status, 429)
-  t.equal((await get(`${simulator.upbitRestUrl}/v1/market/all`)).status, 200)
+  t.equal((await get(`${simulator.url}/v1/market/all`)).status, 200)
   clock.advance(1_000)
   t.equal((await get(candles)).status, 200)
 })

@@ -3,7 +3,7 @@ import { connect, startManual, tickersOf } from '../clients.ts'
 
 t.test('sends one SNAPSHOT per code in binary frames, then every trade in real time', async t => {
   const { simulator, clock, run } = await startManual(t)
-  const client = await connect(t, simulator.upbitWsUrl)
+  const client = await connect(t, simulator.env.UPBIT_WS_URL)
   const from = clock.now()
   client.send(tickersOf('KRW-BTC', 'KRW-IQ', 'KRW-NOSUCH'))
   for (const code of ['KRW-BTC', 'KRW-IQ']) {
@@ -28,7 +28,7 @@ t.test('sends one SNAPSHOT per code in binary frames, then every trade in real t
 
 t.test('a new subscription replaces the old one, and joins the codes of its type objects', async t => {
   const { simulator, run } = await startManual(t)
-  const client = await connect(t, simulator.upbitWsUrl)
+  const client = await connect(t, simulator.env.UPBIT_WS_URL)
   client.send(tickersOf('KRW-BTC'))
   await client.next()
   client.send([...tickersOf('KRW-ETH'), { type: 'ticker', codes: ['KRW-XRP'] }])
@@ -42,7 +42,7 @@ t.test('a new subscription replaces the old one, and joins the codes of its type
 
 t.test('what cannot be read, or is not simulated, is refused with an error frame', async t => {
   const { simulator } = await startManual(t, { limits: false })
-  const client = await connect(t, simulator.upbitWsUrl)
+  const client = await connect(t, simulator.env.UPBIT_WS_URL)
   for (const message of [
     '{',
     '{"ticket":"x"}',
@@ -59,11 +59,11 @@ t.test('what cannot be read, or is not simulated, is refused with an error frame
 
 t.test('more than five messages or handshakes in a second are refused', async t => {
   const { simulator, clock } = await startManual(t)
-  const client = await connect(t, simulator.upbitWsUrl)
+  const client = await connect(t, simulator.env.UPBIT_WS_URL)
   for (let i = 0; i < 6; i++) client.send(tickersOf('KRW-BTC'))
   t.match(await client.next(frame => 'error' in frame), { error: { name: 'TOO_MANY_REQUEST' } })
-  for (let i = 0; i < 4; i++) await connect(t, simulator.upbitWsUrl)
-  await t.rejects(connect(t, simulator.upbitWsUrl), /429/)
+  for (let i = 0; i < 4; i++) await connect(t, simulator.env.UPBIT_WS_URL)
+  await t.rejects(connect(t, simulator.env.UPBIT_WS_URL), /429/)
   clock.advance(1_000)
-  await t.resolves(connect(t, simulator.upbitWsUrl))
+  await t.resolves(connect(t, simulator.env.UPBIT_WS_URL))
 })

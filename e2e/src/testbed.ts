@@ -9,7 +9,6 @@ import {
   startProgram,
   startRedis,
   type Teardown,
-  type TestRedisOptions,
 } from '@kimchi/testkit'
 import { createFastClock } from './fast-clock.ts'
 
@@ -33,15 +32,12 @@ function fromMidnight(minutes: number): EpochMs {
 }
 
 /**
- * Starts an append-only Redis, and the exchanges on a clock that runs faster; the test starts any number of real
+ * Starts Redis, and the exchanges on a clock that runs faster; the test starts any number of real
  * ingester processes. Everything ends with it.
  */
-export async function openTestbed(
-  t: Teardown,
-  options: TestbedOptions & { readonly redis?: TestRedisOptions } = {},
-) {
+export async function openTestbed(t: Teardown, options: TestbedOptions = {}) {
   const { factor = 20, coins = ['BTC', 'ETH', 'XRP', 'KNC'] } = options
-  const redis = await startRedis(t, { appendonly: true, ...options.redis })
+  const redis = await startRedis(t)
   const raw = redis.client()
   const clock = createFastClock(options.startAt ?? fromMidnight(10), factor)
   // Half a second by the clock of most beds, as late as frames may come; each turn costs processor time.
@@ -85,24 +81,20 @@ export async function openTestbed(
     }
     return eventually('all is right', isWhole, undefined, 1_000)
   }
-  let settledTo = 0
   return {
     redis,
     raw,
     exchanges,
-    coins,
     start,
-    /** Audits once more what `settle` audited. */
-    audit: () => auditTo(settledTo),
     /** Starts a last ingester, waits until it has filled what can be filled, and audits everything. */
     async settle(): Promise<AuditResult> {
       await killAll()
-      settledTo = minuteOf(clock.now()) - LEFT_TO_LIVE
+      const to = minuteOf(clock.now()) - LEFT_TO_LIVE
       start('last')
       // What is still missing or wrong after that is the audit's to judge; a day row may first have to be repaired.
-      await untilFilled(settledTo).catch(() => {})
+      await untilFilled(to).catch(() => {})
       await killAll()
-      return auditTo(settledTo)
+      return auditTo(to)
     },
   }
 }

@@ -63,6 +63,23 @@ t.test('minutes wait while Redis is down and are written oldest first, none lost
   )
 })
 
+// docs/faults.md, 9
+t.test('minutes wait while Redis loads its data, and the state says so', async t => {
+  const { redis, connection, writer, raw } = await openStore(t, { appendonly: true })
+  const { today } = await todayMinutes(connection)
+  await writer.track([BTC])
+  const { queue, until, untilWritten } = openQueue(writer)
+  await raw.eval("for i = 1, 1000 do redis.call('SET', i, '') end", 0)
+  await redis.kill()
+  queue.enqueue({ minute: today, samples: [sampleOf('BTC', today)] })
+  // Microseconds, for each of the thousand.
+  const restarted = redis.restart(['--key-load-delay', '2000'])
+  await until('it loads', () => /loading its data/.test(queue.status().problem ?? ''))
+  await restarted
+  await untilWritten()
+  t.equal(queue.status().lastWrittenMinute, today)
+})
+
 // docs/faults.md, 3 and 8
 t.test('a write to a frozen Redis times out, is repeated, and counts once', async t => {
   const { redis, connection, writer, reader } = await openStore(t)

@@ -1,10 +1,9 @@
 import t from 'tap'
 import type { CompressedBody } from '../src/documents/document.ts'
 import { boardOf, daysBefore, MINUTE, openTestApp, rowOf } from './board.ts'
+import { DAILY, LIVE } from './raw.ts'
 import { ask, eventually } from './stack.ts'
 
-const LIVE = '/api/v1/kimchi-premium'
-const DAILY = `${LIVE}/BTC/daily`
 const CORS = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': 'ETag, Retry-After, Age, Date',
@@ -126,55 +125,6 @@ t.test('a history that is replaced while it is compressed is answered all the sa
     status: 200,
     headers: { 'content-encoding': 'gzip' },
   })
-})
-
-t.test('a preflight allows If-None-Match for a day', async t => {
-  const { app } = await openTestApp(t)
-  const { statusCode, headers } = await app.inject({
-    method: 'OPTIONS',
-    url: DAILY,
-    headers: {
-      origin: 'https://page.example',
-      'access-control-request-method': 'GET',
-      'access-control-request-headers': 'if-none-match',
-    },
-  })
-  t.equal(statusCode, 204)
-  t.match(headers, {
-    ...CORS,
-    'access-control-allow-methods': 'GET, HEAD, OPTIONS',
-    'access-control-allow-headers': /^If-None-Match\b/,
-    'access-control-max-age': '86400',
-  })
-})
-
-t.test('before anything was published it answers 503 with Retry-After', async t => {
-  const { app, reader, clock } = await openTestApp(t, new Error('connect ECONNREFUSED'))
-  for (const url of [LIVE, DAILY]) {
-    const answer = await app.inject(url)
-    t.equal(answer.statusCode, 503)
-    t.match(answer.headers, { ...CORS, 'retry-after': '5', 'cache-control': 'no-store' })
-    t.match(answer.json(), { result: 'error', code: 'not_ready' })
-    t.notMatch(answer.payload, /ECONN|edis/, 'nothing of the inside')
-  }
-  t.equal((await app.inject(`${LIVE}/__/daily`)).statusCode, 400, 'what is wrong anyway is said at once')
-  reader.board = boardOf(MINUTE)
-  await clock.advance(2_000)
-  t.equal((await app.inject(LIVE)).statusCode, 200)
-})
-
-t.test('an empty Redis is 503 on both routes', async t => {
-  const { app } = await openTestApp(t, boardOf(MINUTE, []))
-  t.equal((await app.inject(LIVE)).statusCode, 503)
-  t.equal((await app.inject(DAILY)).statusCode, 503)
-})
-
-t.test('a request does not wait for a Redis that stopped answering', async t => {
-  const { app, reader, documents } = await openTestApp(t)
-  await app.inject(DAILY)
-  reader.gate = new Promise(() => {})
-  documents.onMinute(MINUTE + 1)
-  for (const url of [LIVE, DAILY]) t.equal((await app.inject(url)).statusCode, 200)
 })
 
 t.test('answers are counted by route and status', async t => {

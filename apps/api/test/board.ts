@@ -88,8 +88,16 @@ function fakeReader(board: Board | Error) {
     days: new Map<string, readonly Day[]>(),
     boardsRead: 0,
     daysRead: [] as string[],
-    /** When set, every read waits for it. */
+    /** Every read waits for it. */
     gate: Promise.resolve() as Promise<void>,
+    /** Has reads wait until what it returns is called. */
+    hold() {
+      let release = () => {}
+      reader.gate = new Promise(resolve => {
+        release = resolve
+      })
+      return release
+    },
     async readBoard(): Promise<Board> {
       reader.boardsRead += 1
       await reader.gate
@@ -138,6 +146,11 @@ export async function openTestApp(
     await app.listen({ host: '127.0.0.1', port: 0 })
     return (app.server.address() as AddressInfo).port
   }
+  /** Has the next read find another board, and tells of a minute: the board's newest, where it has rows. */
+  const publish = (next: Board, minute = next.newestMinute) => {
+    reader.board = next
+    documents.onMinute(minute)
+  }
   /** How many responses of a route had this status. */
   const counted = (route: Route, status: number) =>
     durations.labelled({ route, status }).counts.reduce((sum, count) => sum + count, 0)
@@ -148,6 +161,7 @@ export async function openTestApp(
     clock,
     reader,
     documents,
+    publish,
     counted,
     log,
   }

@@ -1,27 +1,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { boardOf, daysBefore, MINUTE, openTestApp, rowOf } from './board.ts'
-import { exchange, type RawAnswer } from './raw.ts'
-
-const LIVE = '/api/v1/kimchi-premium'
-const DAILY = `${LIVE}/BTC/daily`
-
-t.test('a response that waited for Redis has the headers of one from memory', async t => {
-  const { listen, reader, documents } = await openTestApp(t)
-  reader.days.set('BTC', daysBefore('2026-11-20', 400))
-  const port = await listen()
-  const request = `GET ${DAILY} HTTP/1.1\r\nHost: a\r\nOrigin: https://page.example\r\nConnection: close\r\n\r\n`
-  t.equal(documents.history('BTC', 365), undefined, 'the first response waits for Redis, in the handler')
-  const [routed] = await exchange(port, request)
-  t.ok(documents.history('BTC', 365), 'the second is answered at once')
-  const [atHand] = await exchange(port, request)
-  t.equal(atHand?.status, 200)
-  t.equal(atHand?.body, routed?.body)
-  const { date: _, ...expected } = routed?.headers ?? {}
-  t.match(expected, { 'access-control-allow-origin': '*', etag: /^"[\w-]+-365"$/ })
-  const { date: __, ...found } = atHand?.headers ?? {}
-  t.strictSame(found, expected)
-})
+import { DAILY, exchange, LIVE, type RawAnswer } from './raw.ts'
 
 t.test('bodies are sent byte for byte, plain and compressed, in any script', async t => {
   const decoders: Record<string, (body: Buffer) => Buffer> = {

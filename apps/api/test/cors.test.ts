@@ -1,33 +1,20 @@
 import { createServer } from 'node:http'
-import { minuteOf } from '@kimchi/core'
-import { listen, startRedis, type Teardown } from '@kimchi/testkit'
-import { findChromium, openChromium, type Page } from '@kimchi/testkit/chromium'
+import { listen as serve } from '@kimchi/testkit'
+import { findChromium, openChromium } from '@kimchi/testkit/chromium'
 import t from 'tap'
-import { openTestWriter, startTestApi } from './stack.ts'
+import { daysBefore, openTestApp } from './board.ts'
+import { LIVE } from './raw.ts'
 
 const chromium = findChromium()
-
-interface Seen {
-  readonly status: number
-  readonly type: string
-  readonly body: { result: string; code?: string }
-  readonly etag: string | null
-  readonly retryAfter: string | null
-  readonly date: string | null
-}
 
 /** Runs in the page: what a script there can see of an answer. */
 const SEE = `async (url, options) => {
   const answer = await fetch(url, { cache: 'no-store', ...options })
   const text = await answer.text()
-  return {
-    status: answer.status,
-    type: answer.type,
-    body: text === '' ? undefined : JSON.parse(text),
-    etag: answer.headers.get('etag'),
-    retryAfter: answer.headers.get('retry-after'),
-    date: answer.headers.get('date'),
-  }
+  const header = name => answer.headers.get(name)
+  const body = text === '' ? undefined : JSON.parse(text)
+  const { status, type } = answer
+  return { status, type, body, etag: header('etag'), retryAfter: header('retry-after'), date: header('date') }
 }`
 
 // docs/faults.md, 31
@@ -35,67 +22,37 @@ t.test(
   'a page of another origin can read every answer',
   { skip: chromium === undefined && 'no chromium on PATH' },
   async t => {
-    const redis = await startRedis(t)
-    const empty = await startTestApi(t, redis.url, { nothing: true })
-    const page = await openForeignPage(t)
+    const server = createServer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<title>caller</title>')
+    })
+    const page = await (await openChromium(chromium ?? '', t)).newPage()
+    await page.goto(`http://127.0.0.1:${await serve(t, server)}/`)
     const see = (url: string, options: object = {}) =>
-      page.evaluate<Seen>(`(${SEE})(${JSON.stringify(url)}, ${JSON.stringify(options)})`)
+      page.evaluate<{ etag?: string }>(`(${SEE})(${JSON.stringify(url)}, ${JSON.stringify(options)})`)
 
-    const early = await see(empty.base)
+    const empty = await openTestApp(t, new Error('connection lost'))
+    const early = await see(`http://127.0.0.1:${await empty.listen()}${LIVE}`)
     t.match(early, { status: 503, type: 'cors', retryAfter: '5', body: { code: 'not_ready' } })
-    const writer = await openTestWriter(t, redis.url)
-    await writer.writeMinute(minuteOf(Date.now()))
-    const api = await startTestApi(t, redis.url, { histories: ['BTC'] })
+    const { listen, reader } = await openTestApp(t)
+    reader.days.set('BTC', daysBefore('2026-11-20', 3))
+    const origin = `http://127.0.0.1:${await listen()}`
+    const base = `${origin}${LIVE}`
 
-    const list = await see(api.base)
-    t.match(list, {
-      status: 200,
-      type: 'cors',
-      body: { result: 'ok' },
-      etag: /^"[\w-]+(-br|-gzip)?"$/,
-      date: /GMT$/,
-    })
-    t.match(await see(`${api.base}/btc/daily?days=1`), { status: 200, body: { result: 'ok', symbol: 'BTC' } })
-    t.match(await see(`${api.base}/NOPE/daily`), { status: 404, body: { code: 'unknown_symbol' } })
-    t.match(await see(`${api.base}/BTC/daily?days=0`), { status: 400, body: { code: 'invalid_days' } })
-    t.match(await see(`${new URL(api.base).origin}/`), { status: 404, body: { code: 'no_such_route' } })
-    t.match(await see(api.base, { method: 'POST', body: 'x' }), {
-      status: 405,
-      body: { code: 'method_not_allowed' },
-    })
-    t.match(await see(`${api.base}?${'x'.repeat(9_000)}`), {
-      status: 431,
-      body: { code: 'headers_too_large' },
-    })
-
-    const headers = { 'If-None-Match': list.etag }
-    t.match(
-      await see(api.base, { headers }),
-      { status: 304, type: 'cors', etag: list.etag },
-      'after a preflight',
-    )
-    const deleted = await see(api.base, { method: 'DELETE' }).catch(error => String(error))
-    t.match(
-      deleted,
-      /Failed to fetch/,
-      'a method that the preflight does not allow is stopped by the browser',
-    )
-    t.match(
-      await see(api.base, { headers: { 'Content-Type': 'application/json', 'X-Anything': '1' } }),
-      { status: 200 },
-      'other headers pass the preflight too',
-    )
+    const list = await see(base)
+    const etag = /^"[\w-]+(-br|-gzip)?"$/
+    t.match(list, { status: 200, type: 'cors', body: { result: 'ok' }, etag, date: /GMT$/ })
+    t.match(await see(`${base}/btc/daily?days=1`), { status: 200, body: { result: 'ok', symbol: 'BTC' } })
+    t.match(await see(`${base}/NOPE/daily`), { status: 404, body: { code: 'unknown_symbol' } })
+    t.match(await see(`${base}/BTC/daily?days=0`), { status: 400, body: { code: 'invalid_days' } })
+    t.match(await see(`${origin}/`), { status: 404, body: { code: 'no_such_route' } })
+    const post = await see(base, { method: 'POST', body: 'x' })
+    t.match(post, { status: 405, body: { code: 'method_not_allowed' } })
+    const long = await see(`${base}?${'x'.repeat(9_000)}`)
+    t.match(long, { status: 431, body: { code: 'headers_too_large' } })
+    const known = await see(base, { headers: { 'If-None-Match': list.etag } })
+    t.match(known, { status: 304, type: 'cors', etag: list.etag }, 'after a preflight')
+    const headers = { 'Content-Type': 'application/json', 'X-Anything': '1' }
+    t.match(await see(base, { headers }), { status: 200 }, 'other headers pass the preflight too')
+    await t.rejects(see(base, { method: 'DELETE' }), /Failed to fetch/, 'the browser stops what it forbids')
   },
 )
-
-/** A page on another origin than the API. */
-async function openForeignPage(t: Teardown): Promise<Page> {
-  const server = createServer((_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/html' }).end('<title>caller</title>')
-  })
-  const port = await listen(t, server)
-  const browser = await openChromium(chromium ?? '', t)
-  const page = await browser.newPage()
-  await page.goto(`http://127.0.0.1:${port}/`)
-  return page
-}

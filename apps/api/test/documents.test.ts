@@ -1,11 +1,33 @@
-import type { EpochMinute } from '@kimchi/core'
-import t from 'tap'
+import type { Day, EpochMinute } from '@kimchi/core'
+import type { Board } from '@kimchi/store'
+import t, { type Test } from 'tap'
 import type { Coding, Document } from '../src/documents/document.ts'
 import { boardOf, dayOf, daysBefore, MINUTE, openTestApp } from './board.ts'
 import { eventually } from './stack.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: read as a caller of the API reads it
 const read = (document: Document | null | undefined): any => JSON.parse(document?.body.join('') ?? 'null')
+
+/** Documents that hold BTC's history. @param days the closed ones and, where it is read with them, today */
+async function openHistory(t: Test, days: readonly Day[], board?: Board) {
+  const app = await openTestApp(t, board)
+  app.reader.days.set('BTC', days)
+  await app.documents.load('BTC')
+  const rowsOf = (days: number, symbol = 'BTC') => read(app.documents.history(symbol, days)).data
+  return { ...app, rowsOf }
+}
+
+/** Has the days of every coin be unreadable until what it returns is called. */
+function failDays({ reader }: Pick<Awaited<ReturnType<typeof openTestApp>>, 'reader'>) {
+  const { readDays } = reader
+  reader.readDays = async symbol => {
+    reader.daysRead.push(symbol)
+    throw new Error('WRONGTYPE')
+  }
+  return () => {
+    reader.readDays = readDays
+  }
+}
 
 t.test('simulated prices say so', async t => {
   const { documents } = await openTestApp(t, boardOf(MINUTE, ['BTC'], { prices: 'simulated' }))
@@ -14,15 +36,12 @@ t.test('simulated prices say so', async t => {
 
 t.test('messages during a read lead to one more read', async t => {
   const { documents, reader } = await openTestApp(t)
-  let open = () => {}
-  reader.gate = new Promise(resolve => {
-    open = resolve
-  })
+  const release = reader.hold()
   const before = reader.boardsRead
   for (let n = 0; n < 50; n++) documents.onMinute(MINUTE + 1)
   await turns()
   t.equal(reader.boardsRead, before + 1)
-  open()
+  release()
   await turns()
   t.equal(reader.boardsRead, before + 2)
 })
@@ -101,12 +120,9 @@ t.test(
 
 // docs/faults.md, 50
 t.test('an unreadable history is read once with each board, and logged once', async t => {
-  const { documents, reader, log } = await openTestApp(t)
-  const { readDays } = reader
-  reader.readDays = async symbol => {
-    reader.daysRead.push(symbol)
-    throw new Error('WRONGTYPE')
-  }
+  const app = await openTestApp(t)
+  const { documents, reader, log } = app
+  const mend = failDays(app)
   const lines = log.lines.length
   for (let board = 1; board <= 20; board++) {
     for (let n = 0; n < 10; n++) await documents.load('BTC')
@@ -116,7 +132,7 @@ t.test('an unreadable history is read once with each board, and logged once', as
   }
   t.equal(log.lines.length - lines, 1)
   t.equal(documents.history('BTC', 365), undefined)
-  reader.readDays = readDays
+  mend()
   documents.onMinute(MINUTE)
   await eventually('the days', () => documents.history('BTC', 365))
 })
@@ -140,12 +156,10 @@ t.test('a history that could not be read is read again when Redis is back', asyn
 
 // docs/architecture.md#api
 t.test('closed days are read again when Redis is back, though no revision tells of a change', async t => {
-  const { documents, reader } = await openTestApp(t)
-  reader.days.set('BTC', daysBefore('2026-11-20', 2))
-  await documents.load('BTC')
+  const { documents, reader, rowsOf } = await openHistory(t, daysBefore('2026-11-20', 2))
   reader.days.set('BTC', daysBefore('2026-11-20', 7))
   await documents.onReconnect()
-  await eventually('the days', () => read(documents.history('BTC', 365)).count === 8)
+  await eventually('the days', () => rowsOf(365).length === 8)
 })
 
 // docs/faults.md, 116
@@ -182,11 +196,11 @@ t.test('a history is read once, however many ask for it first', async t => {
 
 t.test('the live list is compressed before it is published, as the list before was asked for', async t => {
   const coins = Array.from({ length: 20 }, (_, n) => `C${n}`)
-  const { documents, reader } = await openTestApp(t, boardOf(MINUTE, coins))
+  const app = await openTestApp(t, boardOf(MINUTE, coins))
+  const { documents } = app
   const isMade = (coding: Coding) => documents.live()?.compressed?.get(coding) !== undefined
   const publish = async (minute: EpochMinute) => {
-    reader.board = boardOf(minute, coins)
-    documents.onMinute(minute)
+    app.publish(boardOf(minute, coins))
     await eventually('the minute', () => documents.live()?.minute === minute)
   }
   t.notOk(isMade('br'))
@@ -202,106 +216,77 @@ t.test('the live list is compressed before it is published, as the list before w
 })
 
 t.test('today’s row grows with every minute, without another read of the days', async t => {
-  const { documents, reader } = await openTestApp(t)
-  reader.days.set('BTC', [...daysBefore('2026-11-20', 5), dayOf('2026-11-20', 786)])
-  await documents.load('BTC')
-  reader.board = boardOf(MINUTE + 1)
-  documents.onMinute(MINUTE + 1)
-  await eventually('today', () => read(documents.history('BTC', 1)).data[0].samples === 787)
+  const days = [...daysBefore('2026-11-20', 5), dayOf('2026-11-20', 786)]
+  const { reader, publish, rowsOf } = await openHistory(t, days)
+  publish(boardOf(MINUTE + 1))
+  await eventually('today', () => rowsOf(1)[0].samples === 787)
   t.equal(reader.daysRead.length, 1)
 })
 
 t.test('reads closed days again when their revision changed, and serves the old ones until then', async t => {
-  const { documents, reader } = await openTestApp(t)
-  reader.days.set('BTC', daysBefore('2026-11-20', 2))
-  await documents.load('BTC')
+  const { documents, reader, publish, rowsOf } = await openHistory(t, daysBefore('2026-11-20', 2))
   reader.days.set('BTC', daysBefore('2026-11-20', 7))
-  reader.board = boardOf(MINUTE, ['BTC'], { revisions: new Map([['BTC', 2]]) })
-  documents.onMinute(MINUTE)
-  t.equal(read(documents.history('BTC', 365)).count, 3)
-  await eventually('the days', () => read(documents.history('BTC', 365)).count === 8)
+  publish(boardOf(MINUTE, ['BTC'], { revisions: new Map([['BTC', 2]]) }))
+  t.equal(rowsOf(365).length, 3)
+  await eventually('the days', () => rowsOf(365).length === 8)
   documents.onMinute(MINUTE)
   await turns()
   t.equal(reader.daysRead.length, 2, 'and not again')
 })
 
 t.test('while backfill writes, an unchanged history is not compressed again', async t => {
-  const { documents, reader } = await openTestApp(t, boardOf(MINUTE, ['BTC', 'ETH']))
-  reader.days.set('BTC', daysBefore('2026-11-20', 30))
-  await Promise.all(['BTC', 'ETH'].map(symbol => documents.load(symbol)))
+  const board = boardOf(MINUTE, ['BTC', 'ETH'])
+  const { documents, reader, publish, rowsOf } = await openHistory(t, daysBefore('2026-11-20', 30), board)
+  await documents.load('ETH')
   const before = documents.history('BTC', 30)
   reader.days.set('ETH', daysBefore('2026-11-20', 7))
   const revisions = new Map(Object.entries({ BTC: 1, ETH: 2 }))
-  reader.board = boardOf(MINUTE, ['BTC', 'ETH'], { revisions })
-  documents.onMinute(MINUTE)
-  await eventually('the days', () => read(documents.history('ETH', 365)).count === 8)
+  publish(boardOf(MINUTE, ['BTC', 'ETH'], { revisions }))
+  await eventually('the days', () => rowsOf(365, 'ETH').length === 8)
   t.equal(documents.history('BTC', 30), before)
 })
 
 t.test('serves a Redis that was emptied and filled again between two reads', async t => {
-  const { documents, reader } = await openTestApp(t, boardOf(MINUTE, ['BTC', 'ETH']))
-  reader.days.set('BTC', daysBefore('2026-11-20', 2)).set('ETH', daysBefore('2026-11-20', 2))
-  await documents.load('BTC')
+  const [board, days] = [boardOf(MINUTE, ['BTC', 'ETH']), daysBefore('2026-11-20', 2)]
+  const { documents, reader, publish, rowsOf } = await openHistory(t, days, board)
+  reader.days.set('ETH', days)
   await documents.load('ETH')
   reader.days.clear()
-  const first = dayOf('2026-11-20', 1)
-  reader.board = boardOf(MINUTE + 1, ['BTC', 'ETH'], {
-    todayRows: new Map([
-      ['BTC', first],
-      ['ETH', dayOf('2026-11-20', 787)],
-    ]),
-    revisions: new Map([['BTC', 1]]),
-  })
-  documents.onMinute(MINUTE + 1)
-  const rowsOf = (symbol: string) => read(documents.history(symbol, 365)).data
-  await eventually('fewer samples today', () => rowsOf('BTC').length === 1)
-  t.match(rowsOf('BTC'), [{ samples: 1 }])
-  await eventually('a lost revision', () => rowsOf('ETH').length === 1)
+  const todayRows = { BTC: dayOf('2026-11-20', 1), ETH: dayOf('2026-11-20', 787) }
+  publish(
+    boardOf(MINUTE + 1, ['BTC', 'ETH'], {
+      todayRows: new Map(Object.entries(todayRows)),
+      revisions: new Map([['BTC', 1]]),
+    }),
+  )
+  await eventually('fewer samples today', () => rowsOf(365).length === 1)
+  t.match(rowsOf(365), [{ samples: 1 }])
+  await eventually('a lost revision', () => rowsOf(365, 'ETH').length === 1)
 })
 
-t.test('at midnight yesterday stays, is read once more, and today begins', async t => {
-  const { documents, reader } = await openTestApp(t)
-  reader.days.set('BTC', [...daysBefore('2026-11-20', 2), dayOf('2026-11-20', 786)])
-  await documents.load('BTC')
+t.test('at midnight yesterday stays as it was until it can be read, once more, and today begins', async t => {
+  const days = [...daysBefore('2026-11-20', 2), dayOf('2026-11-20', 786)]
+  const app = await openHistory(t, days)
+  const { reader, publish, rowsOf } = app
+  const samples = () => rowsOf(2).map((row: { date: string; samples: number }) => [row.date, row.samples])
   const midnight = MINUTE - 785 + 1_440
-  reader.days.set('BTC', [...daysBefore('2026-11-21', 3), dayOf('2026-11-21', 1)])
-  reader.board = boardOf(midnight)
-  documents.onMinute(midnight)
-  const rows = () =>
-    read(documents.history('BTC', 2)).data.map((row: { date: string; samples: number }) => [
-      row.date,
-      row.samples,
-    ])
-  await eventually('today', () => rows().join() === '2026-11-20,1440,2026-11-21,1')
-  t.equal(reader.daysRead.length, 2)
-})
-
-t.test('at midnight a day that cannot be read again stays as it was', async t => {
-  const { documents, reader } = await openTestApp(t)
-  reader.days.set('BTC', [...daysBefore('2026-11-20', 2), dayOf('2026-11-20', 786)])
-  await documents.load('BTC')
-  const midnight = MINUTE - 785 + 1_440
-  const { readDays } = reader
-  reader.readDays = async () => {
-    throw new Error('time-out')
-  }
-  reader.board = boardOf(midnight)
-  documents.onMinute(midnight)
-  await eventually('today', () => read(documents.history('BTC', 3_650)).count === 4)
-  t.equal(read(documents.history('BTC', 2)).data[0].samples, 786)
-  reader.readDays = readDays
+  const mend = failDays(app)
+  publish(boardOf(midnight))
+  await eventually('today', () => rowsOf(3_650).length === 4)
+  t.strictSame(samples().join(), '2026-11-20,786,2026-11-21,1')
+  mend()
   reader.days.set('BTC', [...daysBefore('2026-11-21', 3), dayOf('2026-11-21', 2)])
-  reader.board = boardOf(midnight + 1)
-  documents.onMinute(midnight + 1)
-  await eventually('today', () => read(documents.history('BTC', 1)).data[0].samples === 2)
-  t.equal(read(documents.history('BTC', 2)).data[0].samples, 1_440, 'read with the next board')
+  for (const minute of [midnight + 1, midnight + 2]) {
+    publish(boardOf(minute))
+    await eventually('today', () => rowsOf(1)[0].samples === minute - midnight + 1)
+  }
+  t.strictSame(samples()[0], ['2026-11-20', 1_440])
+  t.equal(reader.daysRead.length, 3, 'at first, in vain, and once more')
 })
 
 // docs/faults.md, 51
 t.test('any number of days has a tag of its own, and nothing is kept of it', async t => {
-  const { documents, reader } = await openTestApp(t)
-  reader.days.set('BTC', daysBefore('2026-11-20', 2_000))
-  await documents.load('BTC')
+  const { documents, reader } = await openHistory(t, daysBefore('2026-11-20', 2_000))
   const tags = new Set<string>()
   for (let days = 1; days <= 2_001; days++) tags.add(documents.history('BTC', days)?.tag ?? '')
   t.equal(tags.size, 2_001)
@@ -311,7 +296,7 @@ t.test('any number of days has a tag of its own, and nothing is kept of it', asy
 
 t.test('nobody waits longer than a second for a Redis that does not answer', async t => {
   const { documents, reader, clock } = await openTestApp(t)
-  reader.gate = new Promise(() => {})
+  reader.hold()
   let waited = false
   const waiting = documents.load('BTC').then(() => {
     waited = true

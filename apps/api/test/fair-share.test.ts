@@ -3,14 +3,10 @@ import { readFileSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { DAY_MINUTES, dateOf, minuteOf } from '@kimchi/core'
-import { ask, createMemoryCgroup, startRedis } from '@kimchi/testkit'
+import { ask, createMemoryCgroup } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { daysBefore } from './board.ts'
-import { openTestWriter, type Replica, startReplica } from './stack.ts'
-
-const LIVE = '/api/v1/kimchi-premium'
-const SYMBOLS = Array.from({ length: 200 }, (_, n) => `C${n}`)
+import { GET, LIVE } from './raw.ts'
+import { type Replica, startFullRedis, startReplica } from './stack.ts'
 
 /** Mebibytes that compose gives a replica. */
 const SHIPPED_LIMIT = 256
@@ -20,9 +16,6 @@ const COMING_AGAIN = 40
 const LONGEST_WAIT_MS = 10_000
 /** By the wall's clock. */
 const GIVEN_UP_AFTER_MS = 30_000
-
-/** What a flooder sends that waits for an answer first, as callers do. */
-const ONE = `GET ${LIVE} HTTP/1.1\r\nHost: a\r\n\r\n`
 
 /** Floods a port, and says so when as many connections were cut as there were at first. */
 const FLOOD = `
@@ -46,23 +39,19 @@ const FLOOD = `
 const KINDS = {
   'an unknown Expect': `GET ${LIVE} HTTP/1.1\r\nHost: a\r\nExpect: foo\r\n\r\n`,
   'a plain history': `GET ${LIVE}/C0/daily HTTP/1.1\r\nHost: a\r\n\r\n`,
-  'the list': `GET ${LIVE} HTTP/1.1\r\nHost: a\r\n\r\n`,
+  'the list': GET,
   'a 304': `GET ${LIVE} HTTP/1.1\r\nHost: a\r\nIf-None-Match: *\r\n\r\n`,
   'a 404': 'GET /x HTTP/1.1\r\nHost: a\r\n\r\n',
   'a POST': `POST ${LIVE} HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n`,
   'a bad URL': 'GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n',
 }
 
-const redis = await startRedis(t)
-const writer = await openTestWriter(t, redis.url, SYMBOLS)
-const days = daysBefore(dateOf(minuteOf(Date.now()) - 9 * DAY_MINUTES), 365)
-for (const day of days) await writer.importDay('C0', day)
-await writer.writeMinute(minuteOf(Date.now()))
+const { redis } = await startFullRedis(t, 365)
 
 // docs/faults.md, 67
 for (const [who, before, count] of [
   ['pipeline every kind of request', '', 1_000],
-  ['do so after a first answer', ONE, 200],
+  ['do so after a first answer', GET, 200],
 ] as const) {
   t.test(`${count} connections that ${who} and read nothing are cut, others answered`, async t => {
     const cgroup = createMemoryCgroup(t)

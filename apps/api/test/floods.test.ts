@@ -1,24 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { DAY_MINUTES, dateOf, minuteOf } from '@kimchi/core'
-import { startRedis, type Teardown } from '@kimchi/testkit'
+import { minuteOf } from '@kimchi/core'
+import type { Teardown } from '@kimchi/testkit'
 import fc from 'fast-check'
 import t from 'tap'
-import { daysBefore } from './board.ts'
-import { openRaw } from './raw.ts'
-import { ask, openTestWriter, type Replica, startReplica } from './stack.ts'
+import { GET, LIVE, openRaw } from './raw.ts'
+import { ask, type Replica, startFullRedis, startReplica } from './stack.ts'
 
-const LIVE = '/api/v1/kimchi-premium'
-const GET = `GET ${LIVE} HTTP/1.1\r\nHost: a\r\n\r\n`
 const CONNECT = 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n'
-const SYMBOLS = Array.from({ length: 200 }, (_, n) => `C${n}`)
 
-const redis = await startRedis(t)
-const writer = await openTestWriter(t, redis.url, SYMBOLS)
-const days = daysBefore(dateOf(minuteOf(Date.now()) - 9 * DAY_MINUTES), 1_825)
-for (const day of days) await writer.importDay('C0', day)
-await redis.client().copy('{kp}:daily:C0', '{kp}:daily:C1')
+const { redis, writer } = await startFullRedis(t, 1_825, ['C0', 'C1'])
 
 /** A replica in its own process, so that what ends it does not end the test; a fresh one where memory is measured. */
 async function startTarget(t: Teardown): Promise<Replica> {

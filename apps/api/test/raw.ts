@@ -1,6 +1,12 @@
 import { connect, type Socket } from 'node:net'
 import type { SeenAnswer } from './contract.ts'
 
+export const LIVE = '/api/v1/kimchi-premium'
+export const DAILY = `${LIVE}/BTC/daily`
+
+/** A request for the list, after which its connection stays. */
+export const GET = `GET ${LIVE} HTTP/1.1\r\nHost: api.example\r\n\r\n`
+
 /** A bare TCP connection, to send what no HTTP client would send. */
 export interface RawConnection {
   readonly socket: Socket
@@ -36,6 +42,17 @@ export async function exchange(port: number, bytes: string | Buffer): Promise<re
   const { bytes: received, closed } = await openRaw(port, bytes)
   await closed
   return parseAnswers(received())
+}
+
+/**
+ * The answer to one request, the last of its connection.
+ * @param headers each with its line break
+ */
+export async function askRaw(port: number, target: string, { method = 'GET', headers = '' } = {}) {
+  const request = `${method} ${target} HTTP/1.1\r\nHost: api.example\r\n${headers}Connection: close\r\n\r\n`
+  const [answer] = await exchange(port, Buffer.from(request, 'latin1'))
+  if (answer === undefined) throw new Error('no answer at all')
+  return answer
 }
 
 /** The answers in the bytes received; bodies by Content-Length. */

@@ -3,7 +3,7 @@ import { formatTimestamp, minuteOf } from '@kimchi/core'
 import { startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { breachesOf } from './contract.ts'
-import { openRaw, parseAnswers } from './raw.ts'
+import { DAILY, GET, LIVE, openRaw, parseAnswers } from './raw.ts'
 import {
   ask,
   eventually,
@@ -16,7 +16,6 @@ import {
   startTestApi,
 } from './stack.ts'
 
-const LIVE = '/api/v1/kimchi-premium'
 const now = () => minuteOf(Date.now())
 
 // docs/faults.md, 26
@@ -27,12 +26,15 @@ t.test(
     await redis.stop()
     const api = await startTestApi(t, redis.url, { nothing: true })
     const expectNotReady = async () => {
-      for (const path of [LIVE, `${LIVE}/BTC/daily`]) {
+      for (const path of [LIVE, DAILY]) {
         const answer = await ask(`http://127.0.0.1:${api.port}${path}`)
         t.equal(answer.status, 503)
         t.match(answer.headers, { 'retry-after': '5', 'cache-control': 'no-store' })
         t.strictSame(await breachesOf('GET', path, answer), [])
+        t.match(answer.body, /"not_ready"/)
+        t.notMatch(answer.body, /ECONN|edis/, 'nothing of the inside')
       }
+      t.equal((await ask(`${api.base}/__/daily`)).status, 400, 'what is wrong anyway is said at once')
       t.equal((await ask(`${api.ops}/live`)).status, 200)
       t.equal((await ask(`${api.ops}/ready`)).status, 503)
       t.match(await ask(`${api.ops}/serving`), { status: 503, body: '{"serving":false}' })
@@ -64,7 +66,7 @@ t.test('2,000 clients at the minute turn cost one read of the board and one of t
   const api = await startReplica(t, redis.url, { histories: ['BTC'] })
   // Each has been answered once, a few at a time: one that waits for 5 s is closed, however slow this machine is.
   const open = async () => {
-    const client = await openRaw(api.port, `GET ${LIVE} HTTP/1.1\r\nHost: x\r\n\r\n`)
+    const client = await openRaw(api.port, GET)
     t.teardown(() => client.socket.destroy())
     await once(client.socket, 'data')
     return client
@@ -74,7 +76,7 @@ t.test('2,000 clients at the minute turn cost one read of the board and one of t
   const readsBefore = await settledReads(redis)
   const writtenAt = Date.now()
   const written = writer.writeMinute(minute)
-  const paths = [LIVE, `${LIVE}/BTC/daily`, `${LIVE}/BTC/daily?days=3`]
+  const paths = [LIVE, DAILY, `${LIVE}/BTC/daily?days=3`]
   const request = paths.map(path => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join('')
   for (const { socket } of clients)
     socket.write(request.replace(/\r\n\r\n$/, '\r\nConnection: close\r\n\r\n'))

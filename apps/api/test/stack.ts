@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Clock, EpochMinute, Sample } from '@kimchi/core'
-import { premiumE4 } from '@kimchi/core'
+import { DAY_MINUTES, dateOf, minuteOf, premiumE4 } from '@kimchi/core'
 import { createLogger, systemClock } from '@kimchi/runtime'
 import { openRedis, SampleWriter } from '@kimchi/store'
 import {
@@ -9,12 +9,14 @@ import {
   type MemoryCgroup,
   type Sought,
   ask as send,
+  startRedis,
   type Teardown,
   type TestRedis,
   eventually as within,
 } from '@kimchi/testkit'
 import { readConfig } from '../src/config.ts'
 import { startApi } from '../src/start.ts'
+import { daysBefore } from './board.ts'
 import type { SeenAnswer } from './contract.ts'
 
 const COINS = ['BTC', 'ETH', 'XRP']
@@ -48,6 +50,21 @@ export async function openTestWriter(
     await writer.write({ minute, samples: symbols.map(symbol => sampleOf(symbol, minute)) })
   }
   return Object.assign(writer, { writeMinute })
+}
+
+/** 200 coins, C0 to C199. */
+export const MANY = Array.from({ length: 200 }, (_, n) => `C${n}`)
+
+/** A Redis with a minute of {@link MANY}, and as many imported days of these. */
+export async function startFullRedis(t: Teardown, days: number, symbols: readonly string[] = ['C0']) {
+  const redis = await startRedis(t)
+  const writer = await openTestWriter(t, redis.url, MANY)
+  const minute = minuteOf(Date.now())
+  for (const day of daysBefore(dateOf(minute - 9 * DAY_MINUTES), days)) await writer.importDay('C0', day)
+  await writer.writeMinute(minute)
+  for (const symbol of symbols.slice(1))
+    await redis.client().copy('{kp}:daily:C0', `{kp}:daily:${symbol}`, 'REPLACE')
+  return { redis, writer }
 }
 
 /** What a replica finds in Redis, and holds when a test gets it. */

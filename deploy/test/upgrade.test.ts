@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chmod, cp, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -10,20 +10,23 @@ const run = promisify(execFile)
 const SCRIPT = fileURLToPath(new URL('../upgrade.sh', import.meta.url))
 
 /**
- * All that is asked of docker, with one container of each service; a build fails with BUILD=1, and no container is
- * ready with READY=1. More containers are for .ci/engine.
+ * All that is asked of docker, with one container of each service; a build fails with BUILD=1, no container is ready
+ * with READY=1, and all are of another version with OTHER=1. More containers are for .ci/engine.
  */
 const DOCKER = `#!/bin/sh
+case "$*" in rm* | stop* | 'compose up'*) echo "$*" >>"$HOME/bin/did" ;; esac
 case "$*" in
   'compose config') echo 'name: x' ;;
   'compose config --services') ;;
   'compose build') exit "$BUILD" ;;
-  'compose config --hash'*) echo 'edge hash' ;;
-  *config-hash*) echo hash ;;
+  'compose config --hash'*) echo "edge $OTHER" ;;
+  *config-hash*) echo 0 ;;
   'compose config --images edge') printf '%s\\n' other:x x:x ;;
   'image inspect'*other:x) echo other ;;
+  'inspect --format {{.Image}}'*) echo "x:$OTHER" ;;
+  'image inspect --format {{.Id}}'*) echo x:0 ;;
   'exec '*) exit "$READY" ;;
-  rm*) echo "$*" >>"$HOME/bin/removed" ;;
+  ps*service=api*) echo api ;;
   *) echo x:x ;;
 esac
 `
@@ -35,8 +38,9 @@ async function openCheckout(t: Test) {
   const users = join(dir, 'deploy/redis/users.acl')
   await mkdir(join(dir, 'deploy/redis'), { recursive: true })
   await mkdir(bin)
-  await writeFile(join(bin, 'docker'), DOCKER)
-  await chmod(join(bin, 'docker'), 0o755)
+  for (const [name, text] of Object.entries({ docker: DOCKER, sleep: '#!/bin/sh\n' })) {
+    await writeFile(join(bin, name), text, { mode: 0o755 })
+  }
   await writeFile(join(dir, '.gitignore'), '/bin/\n/.env\n')
   const env = { PATH: `${bin}:${process.env.PATH}`, HOME: dir, TMPDIR: dir }
   const git = async (...args: readonly string[]) =>
@@ -57,9 +61,12 @@ async function openCheckout(t: Test) {
   await git('checkout', '--quiet', old)
   return {
     ...{ old, next, users, git },
-    upgrade: (version: string, fails: 'BUILD' | 'READY' | '' = '') =>
-      run('bash', [SCRIPT, version], { cwd: dir, env: { ...env, BUILD: '0', READY: '0', [fails]: '1' } }),
-    removed: () => readFile(join(bin, 'removed'), 'utf8').catch(() => ''),
+    upgrade: (version: string, state: 'BUILD' | 'READY' | 'OTHER' | '' = '') => {
+      const states = { BUILD: '0', READY: '0', OTHER: '0', [state]: '1' }
+      return run('bash', [SCRIPT, version], { cwd: dir, env: { ...env, ...states } })
+    },
+    /** What containers were started, stopped and removed. */
+    did: () => readFile(join(bin, 'did'), 'utf8'),
     /** The version that is checked out, the users, and the tag of the images. */
     state: async () => {
       const tag = await readFile(join(dir, '.env'), 'utf8').catch(() => '')
@@ -95,8 +102,17 @@ t.test('users of your own in the checkout stay as they are, whatever happens', a
 })
 
 t.test('an upgrade that continues and fails removes nothing that serves', async t => {
-  const { next, upgrade, removed } = await openCheckout(t)
+  const { next, upgrade, did } = await openCheckout(t)
   await upgrade(next)
   await t.rejects(upgrade(next, 'READY'), { message: /Command failed/ })
-  t.notMatch(await removed(), /x/)
+  t.notMatch(await did(), /^(?:rm|stop).* (?:api|x:x)/m)
+})
+
+t.test('while replicas go, of two edges the newer one serves', async t => {
+  const { old, next, upgrade, did } = await openCheckout(t)
+  await upgrade(next, 'OTHER')
+  const forth = await did()
+  t.match(forth, /--wait edge\n.*\bstop api$/ms)
+  await upgrade(old, 'OTHER')
+  t.match((await did()).slice(forth.length), /^stop api\n.*--wait edge$/ms)
 })

@@ -3,7 +3,7 @@ import { dateOf } from '@kimchi/core'
 import type { RawRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { SampleReader } from '../src/reader.ts'
-import { BTC, connected, listenTo, openStore, sampleOf, todayMinutes, writerOn } from './fixtures.ts'
+import { BTC, connected, listenTo, openStore, sampleOf, writerOn } from './fixtures.ts'
 
 /** What no user of an app may do; each has more in its own test. */
 const FORBIDDEN = [
@@ -26,9 +26,7 @@ const FORBIDDEN = [
 t.test(
   'a user that may only read can read everything and listen to the minutes, and nothing else',
   async t => {
-    const { redis, connection, writer, raw } = await openStore(t)
-    const { now } = await todayMinutes(connection)
-    await writer.track([BTC])
+    const { redis, connection, writer, raw, now } = await openStore(t, { coins: [BTC] })
     await raw.set('other', 'secret')
     await createUser(raw, 'api')
     const url = redis.url.replace('//', '//api:api@')
@@ -59,11 +57,10 @@ t.test(
 )
 
 t.test("the ingester's user can do all that a writer does, and cannot empty or stop Redis", async t => {
-  const { redis, raw } = await openStore(t)
+  const { redis, raw, now, today } = await openStore(t)
   await createUser(raw, 'ingester')
   const url = redis.url.replace('//', '//ingester:ingester@')
   const connection = await connected(t, { ...redis, url })
-  const { now, today } = await todayMinutes(connection)
   const writer = writerOn(connection)
   await writer.track([BTC])
   const samples = [sampleOf('BTC', now), sampleOf('BTC', today - 1)]
@@ -99,8 +96,7 @@ t.test("the ingester's user can do all that a writer does, and cannot empty or s
 t.test(
   'an operator can inspect, repair and tune our Redis, and cannot empty or stop it, or make users',
   async t => {
-    const { redis, raw, writer } = await openStore(t)
-    await writer.track([BTC])
+    const { redis, raw } = await openStore(t, { coins: [BTC] })
     await createUser(raw, 'operator')
     const connection = await connected(t, { ...redis, url: redis.url.replace('//', '//operator:operator@') })
     t.match(await connection.call('FCALL_RO', 'kp_status', 1, '{kp}:meta'), [/^now /])

@@ -1,11 +1,10 @@
 import { dateOf, formatTimestamp } from '@kimchi/core'
 import t from 'tap'
-import { BTC, openStore, sampleOf, todayMinutes } from './fixtures.ts'
+import { BTC, openStore, sampleOf } from './fixtures.ts'
 
 // docs/faults.md, 113
 t.test('no minute, however large or odd, holds up Redis', async t => {
-  const { writer, ask, raw } = await openStore(t)
-  await writer.track([BTC])
+  const { ask, raw } = await openStore(t, { coins: [BTC] })
   // A call that never ends is killed; the error of this one says so.
   await raw.call('CONFIG', 'SET', 'busy-reply-threshold', '1000')
   const kill = setInterval(() => void raw.duplicate().call('FUNCTION', 'KILL'), 1_500)
@@ -27,8 +26,7 @@ t.test('no minute, however large or odd, holds up Redis', async t => {
 })
 
 t.test('a writing call of bad arguments claims nothing on an empty Redis', async t => {
-  const { writer, raw } = await openStore(t)
-  await writer.track([])
+  const { raw } = await openStore(t, { coins: [] })
   await raw.flushall()
   const call = (name: string, ...args: (string | number)[]) =>
     raw.call('FCALL', [name, 1, '{kp}:meta', 1, 'live', 1, ...args])
@@ -51,9 +49,7 @@ t.test('a writing call of bad arguments claims nothing on an empty Redis', async
 })
 
 t.test('people may write a date, a time and small letters', async t => {
-  const { connection, writer, ask } = await openStore(t)
-  const { today } = await todayMinutes(connection)
-  await writer.track([BTC])
+  const { writer, ask, today } = await openStore(t, { coins: [BTC] })
   const start = today - 1_440
   const date = dateOf(start)
   await writer.write({ minute: start + 65, samples: [0, 59, 65].map(at => sampleOf('BTC', start + at)) })

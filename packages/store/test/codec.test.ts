@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { pack } from 'msgpackr'
 import t from 'tap'
 import { decodeSample, encodeSample } from '../src/codec.ts'
-import { openStore, sampleOf, samplesKey, todayMinutes } from './fixtures.ts'
+import { openStore, sampleOf, samplesKey } from './fixtures.ts'
 
 const price = fc.double({ min: Number.MIN_VALUE, max: 1e12, noNaN: true })
 const anySample = fc.record<Sample>(
@@ -44,9 +44,7 @@ t.test('a sample that cannot be read again is refused by the field that is wrong
 })
 
 t.test('Redis reads the same integers and prices out of a member', async t => {
-  const { connection, writer, ask } = await openStore(t)
-  const { today } = await todayMinutes(connection)
-  await writer.track([])
+  const { writer, ask, today } = await openStore(t, { coins: [] })
   const sample: Sample = {
     ...sampleOf('BTC', today),
     upbitKrw: 0.1 + 0.2,
@@ -64,9 +62,7 @@ t.test('Redis reads the same integers and prices out of a member', async t => {
 })
 
 t.test('Redis counts what is read here as a sample, and nothing else', async t => {
-  const { connection, raw, writer, ask } = await openStore(t)
-  const { today } = await todayMinutes(connection)
-  await writer.track([])
+  const { raw, ask, today } = await openStore(t, { coins: [] })
   const minute = today + 20
   const whole = [20, 1_000, 2, 3, -4, 1]
   const packed = pack(whole)

@@ -115,8 +115,7 @@ t.test('the whole store works on a Cluster', async t => {
 })
 
 t.test('an older library is replaced, a newer one is left alone', async t => {
-  const { connection, writer, reader, raw, log } = await openStore(t)
-  const { now } = await todayMinutes(connection)
+  const { writer, reader, raw, log, now } = await openStore(t)
   const loaded = (version: number) =>
     raw.call('FUNCTION', [
       'LOAD',

@@ -1,6 +1,6 @@
 import { dateOf } from '@kimchi/core'
 import t from 'tap'
-import { BTC, dailyKey, ETH, openStore, sampleOf, samplesKey, settledKey, todayMinutes } from './fixtures.ts'
+import { BTC, dailyKey, ETH, openStore, sampleOf, samplesKey, settledKey } from './fixtures.ts'
 
 for (const [name, keyOf] of [
   ['days', () => dailyKey('ETH')],
@@ -8,9 +8,7 @@ for (const [name, keyOf] of [
   ['settled minutes', (date: string) => settledKey('ETH', date, 0)],
 ] as const) {
   t.test(`a key of a coin's ${name} that is of a wrong type holds up that coin alone`, async t => {
-    const { connection, writer, reader, raw, ask, log } = await openStore(t)
-    const { today } = await todayMinutes(connection)
-    await writer.track([BTC, ETH])
+    const { writer, reader, raw, ask, log, today } = await openStore(t, { coins: [BTC, ETH] })
     const key = keyOf(dateOf(today))
     await raw.set(key, 'not ours')
     const write = (at: number) => {
@@ -46,9 +44,7 @@ for (const [name, keyOf] of [
 }
 
 t.test("a coin's unreadable field in the list of coins or of live rows harms nobody", async t => {
-  const { connection, writer, reader, raw } = await openStore(t)
-  const { today } = await todayMinutes(connection)
-  await writer.track([BTC, ETH])
+  const { writer, reader, raw, today } = await openStore(t, { coins: [BTC, ETH] })
   for (const key of ['{kp}:coins', '{kp}:live']) await raw.hset(key, 'ETH', '\xff{')
   const samples = ['ETH', 'BTC'].map(symbol => sampleOf(symbol, today))
   t.match(await writer.write({ minute: today, samples }), { stored: 2, refused: [] })
@@ -58,9 +54,7 @@ t.test("a coin's unreadable field in the list of coins or of live rows harms nob
 
 // docs/faults.md, 65
 t.test('a shared key of a wrong type stops a write before it has changed anything', async t => {
-  const { connection, writer, raw } = await openStore(t)
-  const { now } = await todayMinutes(connection)
-  await writer.track([BTC])
+  const { writer, raw, now } = await openStore(t, { coins: [BTC] })
   for (const name of ['meta', 'coins', 'live', 'revisions', 'halted', 'tracked']) {
     const key = `{kp}:${name}`
     await raw.rename(key, 'aside').catch(() => {})

@@ -1,7 +1,7 @@
 import { dateOf, dayStart } from '@kimchi/core'
 import t from 'tap'
 import { encodeSample } from '../src/codec.ts'
-import { dailyKey, mendUncounted, openStore, sampleOf, samplesKey, todayMinutes } from './fixtures.ts'
+import { dailyKey, mendUncounted, openStore, sampleOf, samplesKey } from './fixtures.ts'
 
 /** Minutes of two days, two hours each. */
 const MINUTES = [0, 1, 2, 60, 61, 1_440, 1_441, 1_500]
@@ -79,9 +79,8 @@ class Model {
 for (const seed of [1, 2, 3]) {
   // docs/faults.md, 5, 43 and 115
   t.test(`rows, samples and open minutes are as a model says, whatever happens; seed ${seed}`, async t => {
-    const { connection, writer, reader, raw } = await openStore(t)
-    const from = (await todayMinutes(connection)).today - 2 * 1_440
-    await writer.track([])
+    const { writer, reader, raw, today } = await openStore(t, { coins: [] })
+    const from = today - 2 * 1_440
     const random = randomOf(seed)
     const model = new Model()
     const keyOf = (minute: number) =>

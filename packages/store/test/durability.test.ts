@@ -4,13 +4,14 @@ import { foldDays } from '@kimchi/core'
 import { eventually } from '@kimchi/testkit'
 import fc from 'fast-check'
 import t from 'tap'
-import { BTC, ETH, openStore, sampleOf, todayMinutes } from './fixtures.ts'
+import { BTC, ETH, openStore, sampleOf } from './fixtures.ts'
 
 // docs/faults.md, 5
 t.test('an append-only file cut at any byte loads as whole minutes, and writing goes on', async t => {
-  const { redis, connection, writer, reader, raw } = await openStore(t, { appendonly: true })
-  const { today } = await todayMinutes(connection)
-  await writer.track([BTC, ETH])
+  const { redis, connection, writer, reader, raw, today } = await openStore(t, {
+    appendonly: true,
+    coins: [BTC, ETH],
+  })
   const minutes = Array.from({ length: 40 }, (_, at) => today - 20 + at)
   const write = async () => {
     for (const minute of minutes) {

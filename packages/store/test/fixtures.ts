@@ -12,7 +12,7 @@ import { type BoardRow, formatLiveRow } from '../src/rows.ts'
 import { SampleWriter, type WriterOptions } from '../src/writer.ts'
 
 type T = { teardown(close: () => unknown): void }
-type StoreOptions = TestRedisOptions & { prices?: PricesKind }
+type StoreOptions = TestRedisOptions & { prices?: PricesKind; coins?: readonly Coin[] }
 
 export const BTC: Coin = { symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: 'BTCUSDT' }
 export const ETH: Coin = { symbol: 'ETH', name: '이더리움 "E"', upbit: 'KRW-ETH', binance: 'ETHUSDT' }
@@ -57,13 +57,16 @@ export function writerOn(redis: RedisConnection, options: Partial<WriterOptions>
   return new SampleWriter({ redis, prices: 'live', retentionDays: 8, log: createMemoryLog(), ...options })
 }
 
-/** A server with a writer and a reader on it. */
 /** Mends the days of which the counts alone show that they are wrong: it is no day's turn. */
 export function mendUncounted(writer: SampleWriter, symbol: string): Promise<UtcDate[]> {
   return writer.mendDays(symbol, 1, 1)
 }
 
-export async function openStore(t: T, { prices = 'live', ...options }: StoreOptions = {}) {
+/**
+ * A server with a writer and a reader on it, and the minutes of {@link todayMinutes}.
+ * @param coins tracked from the beginning @default none, and no library is loaded
+ */
+export async function openStore(t: T, { prices = 'live', coins, ...options }: StoreOptions = {}) {
   const redis = await startRedis(t, options)
   const connection = await connected(t, redis)
   const log = createMemoryLog()
@@ -73,7 +76,8 @@ export async function openStore(t: T, { prices = 'live', ...options }: StoreOpti
   /** Calls a function as people do at redis-cli. */
   const ask = (name: string, ...args: (string | number)[]) =>
     raw.call('FCALL_RO', [name, 1, '{kp}:meta', ...args]) as Promise<string[]>
-  return { redis, connection, writer, reader, log, raw, ask }
+  if (coins) await writer.track(coins)
+  return { redis, connection, writer, reader, log, raw, ask, ...(await todayMinutes(connection)) }
 }
 
 /** The minutes that a reader hears from now on. */

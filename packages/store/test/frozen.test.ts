@@ -1,13 +1,11 @@
 import { dateOf } from '@kimchi/core'
 import t, { type Test } from 'tap'
-import { openStore, sampleOf, samplesKey, todayMinutes } from './fixtures.ts'
+import { openStore, sampleOf, samplesKey } from './fixtures.ts'
 
 /** A day whose first hour of samples is gone. */
 async function openFrozenDay(t: Test, daysAgo: number) {
-  const store = await openStore(t)
-  const { today } = await todayMinutes(store.connection)
-  await store.writer.track([])
-  const start = today - daysAgo * 1440
+  const store = await openStore(t, { coins: [] })
+  const start = store.today - daysAgo * 1440
   const samples = [0, 1, 60, 61].map(at => sampleOf('BTC', start + at))
   await store.writer.write({ minute: start + 61, samples })
   await store.raw.del(samplesKey('BTC', dateOf(start), 0))

@@ -2,24 +2,13 @@ import { dateOf, foldDays, type Sample } from '@kimchi/core'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { encodeSample } from '../src/codec.ts'
-import {
-  BTC,
-  dailyKey,
-  mendUncounted,
-  openStore,
-  sampleOf,
-  samplesKey,
-  settledKey,
-  todayMinutes,
-} from './fixtures.ts'
+import { BTC, dailyKey, mendUncounted, openStore, sampleOf, samplesKey, settledKey } from './fixtures.ts'
 
 /** A closed day of four samples in two hours. */
 async function openDay(t: Test) {
-  const store = await openStore(t)
-  const { writer, reader, raw, ask } = store
-  const { today } = await todayMinutes(store.connection)
+  const store = await openStore(t, { coins: [BTC] })
+  const { writer, reader, raw, ask, today } = store
   const [start, date] = [today - 1_440, dateOf(today - 1_440)]
-  await writer.track([BTC])
   const samples = [0, 1, 60, 61].map(at => sampleOf('BTC', start + at))
   await writer.write({ minute: start + 61, samples })
   const rowOf = () => raw.hget(dailyKey('BTC'), date)
@@ -142,8 +131,7 @@ t.test('hours that lost their expiry get one when their day is mended, and no ot
 
 // docs/faults.md, 114
 t.test('a write folds no day, however many rows are lost, and one look a day mends them', async t => {
-  const { writer, reader, raw, connection } = await openStore(t)
-  const { today } = await todayMinutes(connection)
+  const { writer, reader, raw, today } = await openStore(t)
   const coins = Array.from({ length: 20 }, (_, at) => ({ ...BTC, symbol: `C${at}` }))
   await writer.track(coins)
   const minutes = [today - 1_440, today - 1_439, today - 1_438, today - 1_437]
@@ -163,9 +151,7 @@ t.test('a write folds no day, however many rows are lost, and one look a day men
 
 // docs/faults.md, 114
 t.test('a call folds two days at most, and the next goes on', async t => {
-  const { writer, reader, raw, connection } = await openStore(t)
-  const { today } = await todayMinutes(connection)
-  await writer.track([BTC])
+  const { writer, reader, raw, today } = await openStore(t, { coins: [BTC] })
   const days = [8, 7, 6, 5, 4, 3, 2, 1, 0].map(back => today - back * 1_440)
   const samples = days.map(day => sampleOf('BTC', day))
   await writer.write({ minute: today, samples })

@@ -4,7 +4,7 @@ import { createMemoryLog, passUntil } from '@kimchi/testkit'
 import t from 'tap'
 import { MinuteQueue, type MinuteQueueOptions, QUEUE_CAPACITY } from '../src/minute-queue.ts'
 import type { SampleBatch, WriteResult } from '../src/writer.ts'
-import { BTC, openStore, sampleOf, todayMinutes } from './fixtures.ts'
+import { BTC, openStore, sampleOf } from './fixtures.ts'
 
 const ONE_STORED: WriteResult = {
   stored: 1,
@@ -33,9 +33,7 @@ function openQueue(writer: MinuteQueueOptions['writer'], options: Partial<Minute
 }
 
 t.test('minutes wait while Redis is down and are written oldest first, none lost', async t => {
-  const { redis, connection, writer, reader } = await openStore(t, { appendonly: true })
-  const { today } = await todayMinutes(connection)
-  await writer.track([BTC])
+  const { redis, writer, reader, today } = await openStore(t, { appendonly: true, coins: [BTC] })
   const written: number[] = []
   const write: typeof writer.write = async batch => {
     const result = await writer.write(batch)
@@ -82,9 +80,7 @@ t.test('minutes wait while Redis loads its data, and the state says so', async t
 
 // docs/faults.md, 3 and 8
 t.test('a write to a frozen Redis times out, is repeated, and counts once', async t => {
-  const { redis, connection, writer, reader } = await openStore(t)
-  const { today } = await todayMinutes(connection)
-  await writer.track([BTC])
+  const { redis, writer, reader, today } = await openStore(t, { coins: [BTC] })
   const { queue, until, untilWritten } = openQueue(writer)
   redis.pause()
   queue.enqueue({ minute: today, samples: [sampleOf('BTC', today)] })
@@ -99,9 +95,7 @@ t.test('a write to a frozen Redis times out, is repeated, and counts once', asyn
 
 // docs/faults.md, 9
 t.test('a full Redis, a demoted primary and missing replicas are waited out', async t => {
-  const { connection, writer, reader, raw } = await openStore(t)
-  const { today } = await todayMinutes(connection)
-  await writer.track([BTC])
+  const { writer, reader, raw, today } = await openStore(t, { coins: [BTC] })
   const { queue, until, untilWritten } = openQueue(writer)
   const troubles: [enter: string[], leave: string[], reason: RegExp][] = [
     [['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0'], /OOM/],
@@ -153,9 +147,7 @@ t.test('a full queue drops its oldest minute, but never the one being written', 
 })
 
 t.test('prices of the wrong kind stop the queue, which reports that once', async t => {
-  const { connection, writer } = await openStore(t, { prices: 'simulated' })
-  const { now } = await todayMinutes(connection)
-  await writer.track([BTC])
+  const { connection, writer, now } = await openStore(t, { prices: 'simulated', coins: [BTC] })
   await connection.call('HSET', '{kp}:meta', 'prices', 'live')
   const { queue, fatal, until } = openQueue(writer)
   queue.enqueue({ minute: now, samples: [sampleOf('BTC', now)] })
@@ -170,8 +162,7 @@ t.test('prices of the wrong kind stop the queue, which reports that once', async
 })
 
 t.test('a batch that cannot be encoded is dropped and counted, and the next ones are written', async t => {
-  const { connection, writer } = await openStore(t)
-  const { now } = await todayMinutes(connection)
+  const { writer, now } = await openStore(t)
   const { queue, log, untilWritten } = openQueue(writer)
   queue.enqueue({ minute: now, samples: [{ ...sampleOf('BTC', now), usdtKrw: 0 }] })
   queue.enqueue({ minute: now + 1, samples: [sampleOf('BTC', now + 1)] })
@@ -186,9 +177,7 @@ t.test('a batch that cannot be encoded is dropped and counted, and the next ones
 })
 
 t.test('a coin whose key is damaged is named until it is stored again, and holds up no other', async t => {
-  const { connection, writer, raw } = await openStore(t)
-  const { today } = await todayMinutes(connection)
-  await writer.track([BTC])
+  const { writer, raw, today } = await openStore(t, { coins: [BTC] })
   const { queue, untilWritten } = openQueue(writer)
   const samplesAt = (minute: number) => ['BTC', 'ETH'].map(symbol => sampleOf(symbol, minute))
   await raw.set('{kp}:daily:ETH', 'not ours')

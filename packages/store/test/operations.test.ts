@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { createFolder, eventually, startRedis, type TestRedis } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import type { RedisConnection } from '../src/redis/connect.ts'
-import { BTC, connected, openStore, sampleOf, todayMinutes } from './fixtures.ts'
+import { BTC, connected, openStore, sampleOf } from './fixtures.ts'
 
 const DOCUMENT = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8')
 /** The name that the document gives to any coin. */
@@ -25,9 +25,8 @@ async function createShell(t: Test, redis: TestRedis) {
 }
 
 async function openOperated(t: Test) {
-  const store = await openStore(t, { appendonly: true })
-  const { now } = await todayMinutes(store.connection)
-  await store.writer.track([BTC, SYMBOL])
+  const store = await openStore(t, { appendonly: true, coins: [BTC, SYMBOL] })
+  const { now } = store
   await store.writer.announce('2c68b6edbd43:6:0a7c', { version: '1.0.0' })
   const settled = [{ symbol: 'SYMBOL', minute: now - 1_441, reason: 'no-rate' }] as const
   await store.writer.write({ minute: now - 1_440, samples: [], settled })
@@ -38,7 +37,7 @@ async function openOperated(t: Test) {
   await store.writer.markImported('SYMBOL', ['2020-01-02'])
   const operator = USERS.split('\n').find(line => line.startsWith('user operator ')) ?? ''
   await store.raw.call('ACL', 'SETUSER', ...operator.split(' ').slice(1))
-  return { ...store, now, shell: await createShell(t, store.redis) }
+  return { ...store, shell: await createShell(t, store.redis) }
 }
 
 /** The commands at redis-cli of the document, or of the section of that heading. */
@@ -108,9 +107,7 @@ t.test('a password is rotated while Redis runs, and both are good meanwhile', as
 
 // docs/faults.md, 9
 t.test('kp_status says why Redis refuses writes, and calls nobody gone who may be refused', async t => {
-  const { connection, writer, raw, ask, redis } = await openStore(t)
-  const { now } = await todayMinutes(connection)
-  await writer.track([BTC])
+  const { writer, raw, ask, redis, now } = await openStore(t, { coins: [BTC] })
   for (const id of ['a', 'b']) await writer.announce(id, { version: '1' })
   await raw.del('{kp}:ingester:a')
   const write = () => writer.write({ minute: now, samples: [sampleOf('BTC', now)] })

@@ -3,13 +3,11 @@ import { DAY_MINUTES, dateOf, foldDays, formatTimestamp } from '@kimchi/core'
 import { eventually } from '@kimchi/testkit'
 import t from 'tap'
 import { LIBRARY_VERSION } from '../src/library.ts'
-import { BTC, dailyKey, ETH, openStore, sampleOf, samplesKey, todayMinutes } from './fixtures.ts'
+import { BTC, dailyKey, ETH, openStore, sampleOf, samplesKey } from './fixtures.ts'
 
 // docs/faults.md, 12
 t.test('what cannot be read is skipped and counted, the rest is served', async t => {
-  const { connection, writer, reader, raw, ask } = await openStore(t)
-  const { today } = await todayMinutes(connection)
-  await writer.track([BTC, ETH])
+  const { writer, reader, raw, ask, today } = await openStore(t, { coins: [BTC, ETH] })
   const samples = [sampleOf('BTC', today), sampleOf('BTC', today + 1)]
   await writer.write({ minute: today, samples: [...samples, sampleOf('ETH', today, 5)] })
   await raw.zadd(samplesKey('BTC', dateOf(today), 0), today + 2, Buffer.from([0xc1, 0xff]))
@@ -41,9 +39,7 @@ t.test('what cannot be read is skipped and counted, the rest is served', async t
 })
 
 t.test('open minutes come as ranges, across hours and days', async t => {
-  const { connection, writer, reader } = await openStore(t)
-  const { today } = await todayMinutes(connection)
-  await writer.track([])
+  const { writer, reader, today } = await openStore(t, { coins: [] })
   const whole = Array.from({ length: 60 }, (_, at) => today - 60 + at)
   const minutes = [...whole, today + 1, today + 2, today + 125].map(minute => sampleOf('BTC', minute))
   await writer.write({ minute: today, samples: minutes })
@@ -59,9 +55,10 @@ t.test('open minutes come as ranges, across hours and days', async t => {
 })
 
 t.test('who follows the minutes hears when either connection is back, and hears minutes again', async t => {
-  const { redis, raw, connection, writer, reader } = await openStore(t, { appendonly: true })
-  const { now } = await todayMinutes(connection)
-  await writer.track([BTC])
+  const { redis, raw, connection, writer, reader, now } = await openStore(t, {
+    appendonly: true,
+    coins: [BTC],
+  })
   const events = new EventTarget()
   const heard: number[] = []
   reader.followMinutes(
@@ -90,8 +87,7 @@ t.test('who follows the minutes hears when either connection is back, and hears 
 })
 
 t.test('a history of ten years is printed in parts, each up to a date', async t => {
-  const { writer, raw, ask } = await openStore(t)
-  await writer.track([BTC])
+  const { raw, ask } = await openStore(t, { coins: [BTC] })
   const newest = 20_800
   const dates = Array.from({ length: 3_650 }, (_, ago) => dateOf((newest - ago) * DAY_MINUTES)).reverse()
   const row = '{"open":1,"high":1,"low":1,"close":1,"sum":1,"samples":1,"first":0,"last":0}'
@@ -108,9 +104,7 @@ t.test('a history of ten years is printed in parts, each up to a date', async t 
 })
 
 t.test('people at redis-cli get readable answers', async t => {
-  const { connection, writer, raw, ask } = await openStore(t)
-  const { today } = await todayMinutes(connection)
-  await writer.track([BTC])
+  const { writer, raw, ask, today } = await openStore(t, { coins: [BTC] })
   await writer.track([ETH])
   await writer.announce('a1', { version: '1.0.0' })
   const samples = [sampleOf('BTC', today - 1, 150_000_123), sampleOf('ETH', today, 140_000_000.5)]
@@ -140,8 +134,7 @@ t.test('people at redis-cli get readable answers', async t => {
 })
 
 t.test('kp_gaps prints a line for each gap of a day', async t => {
-  const { connection, writer, raw, ask } = await openStore(t)
-  const { today } = await todayMinutes(connection)
+  const { writer, raw, ask, today } = await openStore(t)
   const yesterday = today - 1_440
   await writer.track([BTC])
   const stored = Array.from({ length: 1_440 }, (_, at) => at).filter(
@@ -166,9 +159,7 @@ t.test('kp_gaps prints a line for each gap of a day', async t => {
 })
 
 t.test('kp_status prints what is stored, each coin and each ingester', async t => {
-  const { connection, writer, raw, ask } = await openStore(t)
-  const { now } = await todayMinutes(connection)
-  await writer.track([BTC, ETH, { ...ETH, symbol: 'XRP' }])
+  const { writer, raw, ask, now } = await openStore(t, { coins: [BTC, ETH, { ...ETH, symbol: 'XRP' }] })
   await writer.announce('host:12', {
     version: '1.0.0',
     held_back:
@@ -205,16 +196,13 @@ t.test('kp_status prints what is stored, each coin and each ingester', async t =
 })
 
 t.test('another layout is refused instead of misread', async t => {
-  const { reader, writer, raw } = await openStore(t)
-  await writer.track([])
+  const { reader, raw } = await openStore(t, { coins: [] })
   await raw.hset('{kp}:meta', 'layout', 9)
   await t.rejects(reader.readBoard(), { code: 'KIMCHI_ERR_LAYOUT', message: /holds layout 9/ })
 })
 
 t.test('a call for more than ten days is refused before Redis is held up', async t => {
-  const { connection, writer, reader, ask } = await openStore(t)
-  const { today } = await todayMinutes(connection)
-  await writer.track([])
+  const { reader, ask, today } = await openStore(t, { coins: [] })
   for (const name of ['kp_missing', 'kp_members', 'kp_samples']) {
     await t.rejects(
       ask(name, 'BTC', 29_000_000, 129_000_000),

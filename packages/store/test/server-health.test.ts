@@ -4,8 +4,7 @@ import { readServerHealth } from '../src/redis/server-health.ts'
 import { connected, openStore } from './fixtures.ts'
 
 t.test('says how the server is doing, and nothing when it does not answer', async t => {
-  const { redis, raw, writer } = await openStore(t, { appendonly: true })
-  await writer.track([])
+  const { redis, raw } = await openStore(t, { appendonly: true, coins: [] })
   const connection = await connected(t, redis, { commandTimeoutMs: 300 })
   // On a busy machine a first answer may be late.
   const health = () => eventually('an answer', () => readServerHealth(connection))

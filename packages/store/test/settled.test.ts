@@ -1,6 +1,6 @@
 import { dateOf, type SettledReason } from '@kimchi/core'
 import t from 'tap'
-import { BTC, openStore, rowOf, sampleOf, samplesKey, settledKey, todayMinutes } from './fixtures.ts'
+import { BTC, openStore, rowOf, sampleOf, samplesKey, settledKey } from './fixtures.ts'
 
 const settled = (minute: number, reason: SettledReason = 'halted', symbol = 'BTC') => ({
   symbol,
@@ -9,8 +9,8 @@ const settled = (minute: number, reason: SettledReason = 'halted', symbol = 'BTC
 })
 
 t.test('samples and settled minutes of one write make whole hours', async t => {
-  const { writer, reader, connection, raw } = await openStore(t)
-  const start = (await todayMinutes(connection)).today - 1440
+  const { writer, reader, raw, today } = await openStore(t)
+  const start = today - 1440
   const minutes = Array.from({ length: 120 }, (_, at) => start + at)
   const isGap = (minute: number) => minute % 7 === 0
   const result = await writer.write({
@@ -31,8 +31,7 @@ t.test('samples and settled minutes of one write make whole hours', async t => {
 })
 
 t.test('settled minutes are kept as long as the samples of their day', async t => {
-  const { writer, connection, raw } = await openStore(t)
-  const { today } = await todayMinutes(connection)
+  const { writer, raw, today } = await openStore(t)
   const entries = [settled(today - 1440), settled(today - 9 * 1440)]
   t.match(await writer.write({ minute: today, samples: [], settled: entries }), { settled: 1 })
   const key = settledKey('BTC', dateOf(today - 1440), 0)
@@ -43,9 +42,7 @@ t.test('settled minutes are kept as long as the samples of their day', async t =
 
 // docs/faults.md, 39
 t.test('a backfilled minute from before a halt does not bring the coin back to the list', async t => {
-  const { writer, reader, connection, raw } = await openStore(t)
-  const { now } = await todayMinutes(connection)
-  await writer.track([BTC])
+  const { writer, reader, raw, now } = await openStore(t, { coins: [BTC] })
   const rows = async () => (await reader.readBoard()).rows
   await writer.write({ minute: now - 9, samples: [sampleOf('BTC', now - 9)] })
   for (const minute of [now - 7, now - 4]) await writer.write({ minute, samples: [], halted: ['BTC'] })
@@ -61,9 +58,7 @@ t.test('a backfilled minute from before a halt does not bring the coin back to t
 })
 
 t.test('a halt from the future, by Redis’ clock, does not keep a coin off the list', async t => {
-  const { writer, reader, connection } = await openStore(t)
-  const { now } = await todayMinutes(connection)
-  await writer.track([BTC])
+  const { writer, reader, now } = await openStore(t, { coins: [BTC] })
   await writer.write({ minute: now + 600, samples: [], halted: ['BTC'] })
   await writer.write({ minute: now + 2, samples: [sampleOf('BTC', now + 2)] })
   t.equal((await reader.readBoard()).rows.length, 1)
@@ -72,11 +67,10 @@ t.test('a halt from the future, by Redis’ clock, does not keep a coin off the 
 t.test(
   'any member settles the minute of its score, and settling replaces one that cannot be read',
   async t => {
-    const { writer, reader, connection, raw, ask } = await openStore(t)
-    const start = (await todayMinutes(connection)).today - 1_440
+    const { writer, reader, raw, ask, today } = await openStore(t, { coins: [BTC] })
+    const start = today - 1_440
     const date = dateOf(start)
     const key = settledKey('BTC', date, 0)
-    await writer.track([BTC])
     const open = () => reader.readOpenMinutes('BTC', start, start + 60)
     const minutes = Array.from({ length: 59 }, (_, at) => start + at)
     await writer.write({
@@ -103,8 +97,8 @@ t.test(
 
 // docs/faults.md, 89
 t.test('what is implausible is open to ALLOW, and to all where an older version settled it', async t => {
-  const { writer, reader, connection, raw, ask } = await openStore(t)
-  const start = (await todayMinutes(connection)).today - 1_440
+  const { writer, reader, raw, ask, today } = await openStore(t)
+  const start = today - 1_440
   const key = settledKey('BTC', dateOf(start), 0)
   const open = async (allowed: boolean) => {
     const ranges = await reader.readOpenMinutes('BTC', start, start + 3, allowed)
@@ -138,8 +132,8 @@ t.test('what is implausible is open to ALLOW, and to all where an older version 
 })
 
 t.test('an implausible minute of a frozen day is not open, for no sample of it would be stored', async t => {
-  const { writer, reader, connection, raw } = await openStore(t)
-  const start = (await todayMinutes(connection)).today - 1_440
+  const { writer, reader, raw, today } = await openStore(t)
+  const start = today - 1_440
   const hour = Array.from({ length: 50 }, (_, at) => sampleOf('BTC', start + 10 + at))
   await writer.write({ minute: start, samples: hour, settled: [settled(start + 2, 'implausible')] })
   await raw.zremrangebyscore(samplesKey('BTC', dateOf(start), 0), start + 20, start + 30)

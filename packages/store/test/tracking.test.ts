@@ -1,15 +1,14 @@
 import t from 'tap'
 import { SampleReader } from '../src/reader.ts'
 import type { WriterOptions } from '../src/writer.ts'
-import { BTC, ETH, openStore, sampleOf, todayMinutes, writerOn } from './fixtures.ts'
+import { BTC, ETH, openStore, sampleOf, writerOn } from './fixtures.ts'
 
 const XRP = { symbol: 'XRP', name: 'XRP', upbit: 'KRW-XRP', binance: 'XRPUSDT' }
 
 /** Two ingesters on one Redis, and what lets time pass for what they have announced. */
 async function openTwo(t: Parameters<typeof openStore>[0]) {
   const store = await openStore(t)
-  const { connection, log, raw, writer, reader } = store
-  const { now } = await todayMinutes(connection)
+  const { connection, log, raw, writer, reader, now } = store
   const writerOf = (options: Partial<WriterOptions> = {}) => writerOn(connection, { log, ...options })
   const other = writerOf()
   const samples = [BTC, ETH, XRP].map(({ symbol }) => sampleOf(symbol, now))
@@ -24,7 +23,7 @@ async function openTwo(t: Parameters<typeof openStore>[0]) {
   const listed = async () => (await reader.readBoard()).coins.filter(({ order }) => order !== undefined)
   const list = async () => (await listed()).map(({ symbol }) => symbol).join(' ')
   const rows = async () => (await reader.readBoard()).rows.map(({ symbol }) => symbol).join(' ')
-  return { ...store, one: writer, other, writerOf, age, list, rows, now }
+  return { ...store, one: writer, other, writerOf, age, list, rows }
 }
 
 // docs/faults.md, 46
@@ -127,9 +126,7 @@ t.test('what was tracked while Redis was away is tracked when it is back', async
 })
 
 t.test('a coin that is halted leaves the live list at once and stays tracked', async t => {
-  const { connection, writer, reader } = await openStore(t)
-  const { now } = await todayMinutes(connection)
-  await writer.track([BTC, ETH])
+  const { writer, reader, now } = await openStore(t, { coins: [BTC, ETH] })
   await writer.write({ minute: now, samples: [sampleOf('BTC', now), sampleOf('ETH', now)] })
   const rows = async () => (await reader.readBoard()).rows.map(row => row.symbol)
   await writer.write({ minute: now, samples: [], halted: ['BTC'] })
@@ -141,9 +138,7 @@ t.test('a coin that is halted leaves the live list at once and stays tracked', a
 })
 
 t.test('at the minute of its halt a live sample brings a coin back, a candle does not', async t => {
-  const { connection, writer, reader, raw } = await openStore(t)
-  const { now } = await todayMinutes(connection)
-  await writer.track([BTC, ETH])
+  const { writer, reader, raw, now } = await openStore(t, { coins: [BTC, ETH] })
   await writer.write({ minute: now, samples: [sampleOf('BTC', now), sampleOf('ETH', now)] })
   await writer.write({ minute: now + 1, samples: [], halted: ['BTC', 'ETH'] })
   const candle = { ...sampleOf('ETH', now + 1), source: 'candle' as const }
@@ -156,8 +151,7 @@ t.test('at the minute of its halt a live sample brings a coin back, a candle doe
 })
 
 t.test('a coin without a sample for an hour leaves the live list until it has one', async t => {
-  const { connection, writer, reader, raw } = await openStore(t)
-  const { today } = await todayMinutes(connection)
+  const { writer, reader, raw, today } = await openStore(t)
   const start = today - 1440
   await writer.track([BTC, ETH])
   const write = (minute: number, symbols: readonly string[]) =>
@@ -179,9 +173,7 @@ t.test('a coin without a sample for an hour leaves the live list until it has on
 })
 
 t.test('rows that are old together stay listed while no newer row is known', async t => {
-  const { connection, writer, reader } = await openStore(t)
-  const { now } = await todayMinutes(connection)
-  await writer.track([BTC, ETH])
+  const { writer, reader, now } = await openStore(t, { coins: [BTC, ETH] })
   await writer.write({ minute: now - 500, samples: [sampleOf('BTC', now - 500), sampleOf('ETH', now - 510)] })
   t.equal((await reader.readBoard()).rows.length, 2)
   await writer.write({ minute: now - 30, samples: [sampleOf('BTC', now - 30)] })

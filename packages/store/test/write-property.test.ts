@@ -2,17 +2,16 @@ import { dateOf, foldDays, premiumE4, type Sample, type SettledReason } from '@k
 import fc from 'fast-check'
 import t from 'tap'
 import type { SampleReader } from '../src/reader.ts'
-import { BTC, connected, ETH, openStore, rowOf, sampleOf, todayMinutes, writerOn } from './fixtures.ts'
+import { BTC, connected, ETH, openStore, rowOf, sampleOf, writerOn } from './fixtures.ts'
 
 // Few minutes around two day turns and an hour turn, so that they meet again and again.
 const MINUTES = [-61, -60, -59, -2, -1, 0, 1, 2, 1438, 1439, 1440, 1441]
 
 // docs/faults.md, 4
 t.test('days equal the fold of the stored samples, whatever order, repetition and rivalry', async t => {
-  const { redis, connection, reader, raw, ask } = await openStore(t)
+  const { redis, connection, reader, raw, ask, today } = await openStore(t)
   const one = writerOn(connection)
   const other = writerOn(await connected(t, redis))
-  const { today } = await todayMinutes(connection)
   const from = today - 2 * 1440
 
   const sample = fc
@@ -82,10 +81,9 @@ t.test('days equal the fold of the stored samples, whatever order, repetition an
 })
 
 t.test('a minute is stored, settled or open, whatever order and rivalry', async t => {
-  const { redis, connection, reader, raw } = await openStore(t)
+  const { redis, connection, reader, raw, today } = await openStore(t)
   const one = writerOn(connection)
   const other = writerOn(await connected(t, redis))
-  const { today } = await todayMinutes(connection)
   const minutes = MINUTES.map(at => today - 1440 + at)
   const entry = fc.record({
     symbol: fc.constant('BTC'),

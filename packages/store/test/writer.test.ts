@@ -9,14 +9,11 @@ import {
   rowOf,
   sampleOf,
   samplesKey,
-  todayMinutes,
   writerOn,
 } from './fixtures.ts'
 
 t.test('what is written is what is read', async t => {
-  const { connection, writer, reader } = await openStore(t)
-  const { now } = await todayMinutes(connection)
-  await writer.track([BTC, ETH])
+  const { writer, reader, now } = await openStore(t, { coins: [BTC, ETH] })
   const btc = sampleOf('BTC', now)
   const eth = sampleOf('ETH', now, 5_123_456.75)
   t.match(await writer.write({ minute: now, samples: [eth, btc] }), {
@@ -39,8 +36,7 @@ t.test('what is written is what is read', async t => {
 })
 
 t.test('the minute is published only when something was stored or removed', async t => {
-  const { redis, connection, writer } = await openStore(t)
-  const { now } = await todayMinutes(connection)
+  const { redis, writer, now } = await openStore(t)
   const heard: string[] = []
   const listener = redis.client()
   await listener.subscribe('{kp}:minute')
@@ -58,8 +54,7 @@ t.test('the minute is published only when something was stored or removed', asyn
 })
 
 t.test('all hours of a UTC day expire at one instant, and nothing is stored in an expired day', async t => {
-  const { connection, writer, reader, raw, log } = await openStore(t)
-  const { today } = await todayMinutes(connection)
+  const { connection, writer, reader, raw, log, today } = await openStore(t)
   const oldest = today - 8 * 1440
   const samples = [0, 61, 1439].map(at => sampleOf('BTC', oldest + at))
   t.match(await writer.write({ minute: today, samples }), { stored: 3 })
@@ -92,9 +87,7 @@ t.test('all hours of a UTC day expire at one instant, and nothing is stored in a
 
 // docs/faults.md, 63
 t.test('absent and unreadable day rows are folded again from their samples', async t => {
-  const { connection, writer, reader, raw, ask } = await openStore(t)
-  const { today } = await todayMinutes(connection)
-  await writer.track([BTC, ETH])
+  const { writer, reader, raw, ask, today } = await openStore(t, { coins: [BTC, ETH] })
   const days = [7, 6, 5, 4, 3, 2, 1, 0].map(back => today - back * 1_440)
   const samplesOf = (symbol: string) => days.map(day => sampleOf(symbol, day))
   await writer.write({ minute: today, samples: [...samplesOf('BTC'), ...samplesOf('ETH')] })
@@ -130,8 +123,7 @@ t.test('absent and unreadable day rows are folded again from their samples', asy
 })
 
 t.test('revisions rise once per write that changed a closed day, and not for today', async t => {
-  const { connection, writer, reader } = await openStore(t)
-  const { today } = await todayMinutes(connection)
+  const { writer, reader, today } = await openStore(t)
   const revision = async () => (await reader.readBoard()).revisions.get('BTC') ?? 0
   await writer.write({ minute: today, samples: [sampleOf('BTC', today)] })
   t.equal(await revision(), 0)
@@ -143,9 +135,7 @@ t.test('revisions rise once per write that changed a closed day, and not for tod
 })
 
 t.test('simulated prices never mix into real history, nor one layout into another', async t => {
-  const { connection, writer, raw } = await openStore(t)
-  const { now } = await todayMinutes(connection)
-  await writer.track([BTC])
+  const { connection, writer, raw, now } = await openStore(t, { coins: [BTC] })
   const simulated = writerOn(connection, { prices: 'simulated' })
   const refusal = {
     code: 'KIMCHI_ERR_PRICES_KIND',
@@ -161,8 +151,7 @@ t.test('simulated prices never mix into real history, nor one layout into anothe
 })
 
 t.test('an old day is imported whole, only for more samples, and never inside the retention', async t => {
-  const { connection, writer, reader, raw } = await openStore(t)
-  const { today } = await todayMinutes(connection)
+  const { writer, reader, raw, today } = await openStore(t)
   t.equal(await writer.importDay('BTC', dayOf('2020-02-29', 5)), 'stored')
   t.equal(await writer.importDay('BTC', dayOf('2020-02-29', 5)), 'duplicate')
   t.equal(await writer.importDay('BTC', dayOf('2020-02-29', 6)), 'stored')
@@ -180,9 +169,7 @@ t.test('an old day is imported whole, only for more samples, and never inside th
 })
 
 t.test('an import goes by the retention of the ingesters, and does not change it', async t => {
-  const { connection, writer, raw, log } = await openStore(t)
-  const { today } = await todayMinutes(connection)
-  await writer.track([BTC])
+  const { connection, writer, raw, log, today } = await openStore(t, { coins: [BTC] })
   const old = dateOf(today - 9 * 1440)
   const other = writerOn(connection, { retentionDays: 30, log })
   await other.verify()
@@ -194,8 +181,7 @@ t.test('an import goes by the retention of the ingesters, and does not change it
 })
 
 t.test('a day of which samples are still stored is not imported', async t => {
-  const { connection, writer, raw, log } = await openStore(t)
-  const { today } = await todayMinutes(connection)
+  const { connection, writer, raw, log, today } = await openStore(t)
   const longer = writerOn(connection, { retentionDays: 30, log })
   const samples = [0, 1, 2].map(at => sampleOf('BTC', today - 20 * 1440 + at))
   await longer.write({ minute: today, samples })
@@ -204,8 +190,7 @@ t.test('a day of which samples are still stored is not imported', async t => {
 })
 
 t.test('Redis knows the calendar: the first and the last day of every month from 1970 to 2400', async t => {
-  const { connection, writer, reader } = await openStore(t)
-  const { today } = await todayMinutes(connection)
+  const { writer, reader, today } = await openStore(t)
   const firsts = Array.from({ length: 430 * 12 }, (_, month) => Date.UTC(1970, month + 1) / 60_000)
   const [past, future] = [
     firsts.filter(first => first < today - 10_000),
@@ -225,8 +210,7 @@ t.test('Redis knows the calendar: the first and the last day of every month from
 
 // docs/faults.md, 11
 t.test('the library and the coins come back after FUNCTION FLUSH and FLUSHALL', async t => {
-  const { connection, writer, reader, raw } = await openStore(t)
-  const { now } = await todayMinutes(connection)
+  const { writer, reader, raw, now } = await openStore(t)
   await t.rejects(reader.readBoard(), { code: 'KIMCHI_ERR_NOT_READY' })
   await writer.track([BTC])
   await raw.call('FUNCTION', 'FLUSH')
@@ -240,8 +224,7 @@ t.test('the library and the coins come back after FUNCTION FLUSH and FLUSHALL', 
 })
 
 t.test('an hour stays in the compact encoding, however large the batch', async t => {
-  const { connection, writer, reader, raw } = await openStore(t)
-  const { today } = await todayMinutes(connection)
+  const { writer, reader, raw, today } = await openStore(t)
   const start = today - 2 * 1440
   const samples = Array.from({ length: 2_400 }, (_, at) => sampleOf('BTC', start + at, 150_000_000.25 + at))
   t.match(await writer.write({ minute: today, samples }), { stored: 2_400 })

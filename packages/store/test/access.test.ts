@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dateOf } from '@kimchi/core'
-import type { RawRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { SampleReader } from '../src/reader.ts'
-import { BTC, connected, listenTo, openStore, sampleOf, writerOn } from './fixtures.ts'
+import { BTC, connectedAs, listenTo, openStore, sampleOf, writerOn } from './fixtures.ts'
 
 /** What no user of an app may do; each has more in its own test. */
 const FORBIDDEN = [
@@ -28,9 +27,7 @@ t.test(
   async t => {
     const { redis, connection, writer, raw, now } = await openStore(t, { coins: [BTC] })
     await raw.set('other', 'secret')
-    await createUser(raw, 'api')
-    const url = redis.url.replace('//', '//api:api@')
-    const reading = await connected(t, { ...redis, url })
+    const reading = await connectedAs(t, redis, 'api')
     const reader = new SampleReader({ redis: reading })
     const heard = await listenTo(reader)
     await writer.write({ minute: now, samples: [sampleOf('BTC', now)] })
@@ -57,10 +54,8 @@ t.test(
 )
 
 t.test("the ingester's user can do all that a writer does, and cannot empty or stop Redis", async t => {
-  const { redis, raw, now, today } = await openStore(t)
-  await createUser(raw, 'ingester')
-  const url = redis.url.replace('//', '//ingester:ingester@')
-  const connection = await connected(t, { ...redis, url })
+  const { redis, now, today } = await openStore(t)
+  const connection = await connectedAs(t, redis, 'ingester')
   const writer = writerOn(connection)
   await writer.track([BTC])
   const samples = [sampleOf('BTC', now), sampleOf('BTC', today - 1)]
@@ -96,9 +91,8 @@ t.test("the ingester's user can do all that a writer does, and cannot empty or s
 t.test(
   'an operator can inspect, repair and tune our Redis, and cannot empty or stop it, or make users',
   async t => {
-    const { redis, raw } = await openStore(t, { coins: [BTC] })
-    await createUser(raw, 'operator')
-    const connection = await connected(t, { ...redis, url: redis.url.replace('//', '//operator:operator@') })
+    const { redis } = await openStore(t, { coins: [BTC] })
+    const connection = await connectedAs(t, redis, 'operator')
     t.match(await connection.call('FCALL_RO', 'kp_status', 1, '{kp}:meta'), [/^now /])
     t.equal(await connection.call('HDEL', '{kp}:live', 'BTC'), 0)
     t.match(await connection.call('CONFIG', 'GET', 'maxmemory'), ['maxmemory'])
@@ -123,8 +117,8 @@ t.test(
 
 // docs/faults.md, 107
 t.test("the ingester's user has every command that the library calls, or a later one may call", async t => {
-  const { raw } = await openStore(t)
-  await createUser(raw, 'ingester')
+  const { redis, raw } = await openStore(t)
+  await connectedAs(t, redis, 'ingester')
   const folder = new URL('../src/lua/', import.meta.url)
   const library = readdirSync(folder)
     .map(file => readFileSync(new URL(file, folder), 'utf8'))
@@ -146,14 +140,3 @@ t.test("the ingester's user has every command that the library calls, or a later
     t.equal(await raw.call('ACL', 'DRYRUN', 'ingester', name, ...args), 'OK', name)
   }
 })
-
-/** The user as the shipped file has it. */
-async function createUser(raw: RawRedis, user: string): Promise<void> {
-  await raw.call('ACL', 'SETUSER', user, ...rulesOf(user))
-}
-
-function rulesOf(user: string): readonly string[] {
-  const acl = readFileSync(new URL('../../../deploy/redis/users.acl', import.meta.url), 'utf8')
-  const line = acl.split('\n').find(line => line.startsWith(`user ${user} `)) ?? ''
-  return line.split(' ').slice(2)
-}

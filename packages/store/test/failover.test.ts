@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { MinuteQueue } from '../src/minute-queue.ts'
 import { SampleReader } from '../src/reader.ts'
 import { openRedis } from '../src/redis/connect.ts'
-import { BTC, sampleOf, todayMinutes, writerOn } from './fixtures.ts'
+import { BTC, listenTo, sampleOf, todayMinutes, writerOn } from './fixtures.ts'
 import { type RedisGroup, startCluster, startSentinels } from './redis-failover.ts'
 
 /** What an ingester writes by, on a group of servers. */
@@ -40,7 +40,9 @@ for (const [name, start] of [
     const { redis, writer, queue, today, write, days, daysOf } = await openWay(t, group)
     const reader = new SampleReader({ redis })
     const ofBackfill = { minute: today + 1, samples: [sampleOf('ETH', today + 1)] }
+    const heard = await listenTo(reader)
     await write(0)
+    await eventually('it is heard of', () => heard.includes(today))
     const before = await group.primary()
     await before.wait(1, 5_000)
     let diedAt = 0
@@ -54,6 +56,7 @@ for (const [name, start] of [
     t.comment(`written ${seconds.toFixed(1)} s after the primary's death`)
     t.ok(seconds < 15)
     t.strictSame(await days(), daysOf([0, 1, 2]))
+    t.equal((await reader.readSamples('BTC', today, today + 3)).entries.length, 3)
     // A reply that comes after the command's patience has its minute counted as a duplicate.
     const { stored, duplicates, resent, dropped } = queue.status().totals
     t.match(

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { type Coin, minuteOf, type PricesKind, premiumE4, type Sample, type UtcDate } from '@kimchi/core'
 import {
   createMemoryLog,
@@ -50,6 +51,14 @@ export async function connected(t: T, redis: TestRedis, options = {}): Promise<R
   t.teardown(() => connection.close())
   if (!(await connection.untilReady(60_000))) throw new Error(connection.problem())
   return connection
+}
+
+/** A connection of a user as the shipped file has it. */
+export async function connectedAs(t: T, redis: TestRedis, user: string): Promise<RedisConnection> {
+  const acl = readFileSync(new URL('../../../deploy/redis/users.acl', import.meta.url), 'utf8')
+  const rules = acl.split('\n').find(line => line.startsWith(`user ${user} `)) ?? ''
+  await redis.client().call('ACL', 'SETUSER', ...rules.split(' ').slice(1))
+  return connected(t, { ...redis, url: redis.url.replace('//', `//${user}:${user}@`) })
 }
 
 /** A writer of live prices that keeps samples for 8 days. */

@@ -85,8 +85,10 @@ export async function openStore(t: T, { prices = 'live', coins, ...options }: St
   /** Calls a function as people do at redis-cli. */
   const ask = (name: string, ...args: (string | number)[]) =>
     raw.call('FCALL_RO', [name, 1, '{kp}:meta', ...args]) as Promise<string[]>
+  /** The symbols of the published list. */
+  const rows = async () => (await reader.readBoard()).rows.map(({ symbol }) => symbol).join(' ')
   if (coins) await writer.track(coins)
-  return { redis, connection, writer, reader, log, raw, ask, ...(await todayMinutes(connection)) }
+  return { redis, connection, writer, reader, log, raw, ask, rows, ...(await todayMinutes(connection)) }
 }
 
 /** The minutes that a reader hears from now on. */

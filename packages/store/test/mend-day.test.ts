@@ -1,5 +1,4 @@
 import { dateOf, foldDays, type Sample } from '@kimchi/core'
-import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { encodeSample } from '../src/codec.ts'
 import { BTC, dailyKey, mendUncounted, openStore, sampleOf, samplesKey, settledKey } from './fixtures.ts'
@@ -48,48 +47,6 @@ for (const [name, kept, other] of [
     t.match(await check(date), [/ ok 4 samples$/])
   })
 }
-
-// docs/faults.md, 63
-t.test('whatever is stored of a day, a mended row counts each minute once, unless it is frozen', async t => {
-  const { start, date, raw, reader, stored, mendUncounted, mend, add } = await openDay(t)
-  const cardOf = (hour: number) => raw.zcard(samplesKey('BTC', date, hour))
-  const sample = fc.record({
-    minute: fc.constantFrom(0, 1, 60, 61).map(at => start + at),
-    upbitKrw: fc.constantFrom(1_000, 2_000),
-    source: fc.constantFrom('live' as const, 'candle' as const),
-  })
-  const member = sample.map(fields => ({
-    score: fields.minute,
-    member: encodeSample({ ...sampleOf('BTC', fields.minute, fields.upbitKrw), ...fields }),
-  }))
-  const odd = fc.record({
-    score: fc.constantFrom(0, 1, 60, 0.5, -1).map(at => start + at),
-    member: fc.oneof(
-      member.map(({ member }) => member),
-      fc.uint8Array({ minLength: 1, maxLength: 9 }).map(bytes => Buffer.from(bytes)),
-    ),
-  })
-  const entries = fc.array(fc.oneof(member, odd), { maxLength: 9 })
-  const row = fc.option(fc.integer({ min: 0, max: 9 }))
-  await fc.assert(
-    fc.asyncProperty(entries, row, async (entries, samples) => {
-      for (const hour of [0, 1]) await raw.del(samplesKey('BTC', date, hour))
-      await raw.del(dailyKey('BTC'))
-      for (const { score, member } of entries) await add(score < start + 60 ? 0 : 1, score, member)
-      const fields = { open: 1, high: 1, low: 1, close: 1, sum: 1, samples, first: start, last: start }
-      if (samples !== null) await raw.hset(dailyKey('BTC'), date, JSON.stringify(fields))
-      const before = (await reader.readDays('BTC')).entries
-      const isFrozen = (samples ?? 0) > (await Promise.all([0, 1].map(cardOf))).reduce((a, b) => a + b)
-      await mend()
-      const minutes = await stored()
-      t.strictSame((await reader.readDays('BTC')).entries, isFrozen ? before : foldDays(minutes))
-      t.equal(minutes.length, new Set(minutes.map(({ minute }) => minute)).size)
-      t.strictSame(await mendUncounted(), [])
-      t.strictSame(await mend(), [], 'once')
-    }),
-    { numRuns: 100 },
-  )
-})
 
 t.test('a day that is no longer kept is not mended', async t => {
   const { raw, start, rowOf, mend } = await openDay(t)

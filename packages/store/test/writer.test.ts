@@ -150,13 +150,15 @@ t.test('simulated prices never mix into real history, nor one layout into anothe
   await t.rejects(writer.verify(), { code: 'KIMCHI_ERR_LAYOUT' })
 })
 
-t.test('an old day is imported whole, only for more samples, and never inside the retention', async t => {
-  const { writer, reader, raw, today } = await openStore(t)
+t.test('an old day is imported whole, only for more samples, by the retention of the ingesters', async t => {
+  const { connection, writer, reader, raw, log, today } = await openStore(t)
+  const imported = (ago: number, samples: number, by = writer) =>
+    by.importDay('BTC', dayOf(dateOf(today - ago * 1440), samples))
   t.equal(await writer.importDay('BTC', dayOf('2020-02-29', 5)), 'stored')
   t.equal(await writer.importDay('BTC', dayOf('2020-02-29', 5)), 'duplicate')
   t.equal(await writer.importDay('BTC', dayOf('2020-02-29', 6)), 'stored')
-  t.equal(await writer.importDay('BTC', dayOf(dateOf(today - 9 * 1440), 1)), 'stored')
-  t.equal(await writer.importDay('BTC', dayOf(dateOf(today - 8 * 1440), 1)), 'refused')
+  t.equal(await imported(9, 1), 'stored')
+  t.equal(await imported(8, 1), 'refused')
   t.strictSame(
     (await reader.readDays('BTC')).entries.map(day => [day.date, day.samples]),
     [
@@ -166,27 +168,17 @@ t.test('an old day is imported whole, only for more samples, and never inside th
   )
   t.equal(await raw.hget('{kp}:revisions', 'BTC'), '3')
   await t.rejects(writer.importDay('BTC', dayOf('2021-02-29', 1)), { code: 'KIMCHI_ERR_CODEC' })
-})
 
-t.test('an import goes by the retention of the ingesters, and does not change it', async t => {
-  const { connection, writer, raw, log, today } = await openStore(t, { coins: [BTC] })
-  const old = dateOf(today - 9 * 1440)
-  const other = writerOn(connection, { retentionDays: 30, log })
-  await other.verify()
-  t.equal(await other.importDay('BTC', dayOf(old, 1)), 'stored')
-  t.equal(await raw.hget('{kp}:meta', 'retention'), '8')
-  await raw.hset('{kp}:meta', 'retention', 20)
-  t.equal(await writer.importDay('BTC', dayOf(old, 2)), 'refused')
-  t.equal(await raw.hget('{kp}:meta', 'retention'), '20')
-})
-
-t.test('a day of which samples are still stored is not imported', async t => {
-  const { connection, writer, raw, log, today } = await openStore(t)
+  await writer.track([BTC])
   const longer = writerOn(connection, { retentionDays: 30, log })
+  await longer.verify()
+  t.equal(await imported(9, 2, longer), 'stored')
   const samples = [0, 1, 2].map(at => sampleOf('BTC', today - 20 * 1440 + at))
   await longer.write({ minute: today, samples })
-  await raw.hset('{kp}:meta', 'retention', 8)
-  t.equal(await writer.importDay('BTC', dayOf(dateOf(today - 20 * 1440), 1440)), 'refused')
+  t.equal(await raw.hget('{kp}:meta', 'retention'), '8', 'only an announcement changes it')
+  t.equal(await imported(20, 1440), 'refused', 'samples of it are still stored')
+  await raw.hset('{kp}:meta', 'retention', 20)
+  t.equal(await imported(9, 3), 'refused')
 })
 
 t.test('Redis knows the calendar: the first and the last day of every month from 1970 to 2400', async t => {

@@ -1,45 +1,36 @@
-import { type ChildProcessWithoutNullStreams, fork, spawn } from 'node:child_process'
+import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 
-interface RunningProcess {
-  readonly child: ChildProcessWithoutNullStreams
-  /** Resolves once standard output has the text; rejects when the output ends without it. */
-  says(text: string): Promise<void>
-  /** Resolves when the process has ended and its output with it. */
-  readonly ended: Promise<{ code: number | null; signal: string | null; out: string; err: string }>
-}
-
-function run(t: Test, file: string, scenario: string): RunningProcess {
+/** Runs a scenario of a fixture. */
+function run(t: Test, file: string, scenario: string) {
   const path = fileURLToPath(new URL(`fixtures/${file}`, import.meta.url))
   const child = spawn(process.execPath, [path, scenario], { env: { PATH: process.env.PATH } })
-  t.teardown(() => child.kill('SIGKILL'))
   let out = ''
-  let err = ''
-  let isOver = false
-  child.stdout.setEncoding('utf8').on('data', text => {
-    out += text
+  child.stdout.setEncoding('utf8').on('data', printed => {
+    out += printed
   })
-  child.stderr.setEncoding('utf8').on('data', text => {
-    err += text
-  })
-  t.teardown(() => {
+  const printed = text(child.stderr)
+  /** Resolves when the process has ended, and with it whoever has inherited its output. */
+  const ended = once(child, 'close').then(async ([code, signal]) => ({
+    code,
+    signal,
+    out,
+    err: await printed,
+  }))
+  t.teardown(async () => {
+    child.kill('SIGKILL')
     const grandchild = /^pid (\d+)$/m.exec(out)?.[1]
-    if (grandchild !== undefined && !isOver) process.kill(Number(grandchild), 'SIGKILL')
+    if (grandchild && !child.stdout.closed) process.kill(Number(grandchild), 'SIGKILL')
   })
-  const ended = once(child, 'close').then(([code, signal]) => {
-    isOver = true
-    return { code, signal, out, err }
-  })
-  const says = async (text: string): Promise<void> => {
-    while (!out.includes(text)) {
-      const isOver = await Promise.race([
-        once(child.stdout, 'data').then(() => false),
-        ended.then(() => true),
-      ])
-      if (isOver && !out.includes(text)) throw new Error(`ended without saying ${text}: ${out}${err}`)
-    }
+  /** Resolves once standard output has the line; rejects when the output ends without it. */
+  const says = async (line: string): Promise<void> => {
+    const over = ended.then(all => {
+      if (!out.includes(line)) throw new Error(`ended without saying ${line}: ${all.out}${all.err}`)
+    })
+    while (!out.includes(line)) await Promise.race([once(child.stdout, 'data'), over])
   }
   return { child, says, ended }
 }

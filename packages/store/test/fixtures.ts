@@ -1,7 +1,10 @@
+import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { type Coin, minuteOf, type PricesKind, premiumE4, type Sample, type UtcDate } from '@kimchi/core'
 import {
   createMemoryLog,
+  followProgram,
   startRedis,
   stayClearOfMidnight,
   type TestRedis,
@@ -11,6 +14,8 @@ import { SampleReader } from '../src/reader.ts'
 import { openRedis, type RedisConnection } from '../src/redis/connect.ts'
 import { type BoardRow, formatLiveRow } from '../src/rows.ts'
 import { SampleWriter, type WriterOptions } from '../src/writer.ts'
+
+const USERS = fileURLToPath(new URL('../../../deploy/redis/users.acl', import.meta.url))
 
 type T = { teardown(close: () => unknown): void }
 type StoreOptions = TestRedisOptions & { prices?: PricesKind; coins?: readonly Coin[] }
@@ -55,10 +60,20 @@ export async function connected(t: T, redis: TestRedis, options = {}): Promise<R
 
 /** A connection of a user as the shipped file has it. */
 export async function connectedAs(t: T, redis: TestRedis, user: string): Promise<RedisConnection> {
-  const acl = readFileSync(new URL('../../../deploy/redis/users.acl', import.meta.url), 'utf8')
-  const rules = acl.split('\n').find(line => line.startsWith(`user ${user} `)) ?? ''
+  const rules =
+    readFileSync(USERS, 'utf8')
+      .split('\n')
+      .find(line => line.startsWith(`user ${user} `)) ?? ''
   await redis.client().call('ACL', 'SETUSER', ...rules.split(' ').slice(1))
   return connected(t, { ...redis, url: redis.url.replace('//', `//${user}:${user}@`) })
+}
+
+/** A server with the shipped users and an append-only file in the place of one that was stopped, as compose starts it. */
+export function startShipped(t: T, { binary, port, dir }: TestRedis, ...more: string[]) {
+  const args = ['--bind', '127.0.0.1', '--port', `${port}`, '--dir', dir, '--appendonly', 'yes', '--save', '']
+  const program = followProgram(spawn(binary.server, [...args, '--aclfile', USERS, ...more]), 'redis-server')
+  t.teardown(() => program.end('SIGKILL'))
+  return program
 }
 
 /** A writer of live prices that keeps samples for 8 days. */

@@ -1,8 +1,8 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { eventually, followProgram, startRedis } from '@kimchi/testkit'
+import { eventually, startRedis } from '@kimchi/testkit'
 import t from 'tap'
+import { startShipped } from './fixtures.ts'
 
 const ROOT = new URL('../../../', import.meta.url)
 const FILES = ['docker-compose.yml', 'deploy/kubernetes/base/redis.yaml']
@@ -16,16 +16,11 @@ t.test('the health checks of compose and Kubernetes fail while Redis loads its d
   const redis = await startRedis(t, { appendonly: true })
   await redis.client().eval("for i = 1, 10000 do redis.call('SET', '{kp}:' .. i, 'x') end", 0)
   await redis.stop()
-  const { server, cli } = redis.binary
-  const acl = fileURLToPath(new URL('deploy/redis/users.acl', ROOT))
-  const args = ['--bind', '127.0.0.1', '--port', `${redis.port}`, '--dir', redis.dir, '--appendonly', 'yes']
   // 10,000 times 0.6 ms; it answers after each 1,024.
-  const child = spawn(server, [...args, '--aclfile', acl, '--key-load-delay', '600'])
-  const program = followProgram(child, 'redis-server')
-  t.teardown(() => program.end('SIGKILL'))
+  startShipped(t, redis, '--key-load-delay', '600')
 
   const ask = (command: string) =>
-    spawnSync('sh', ['-c', `'${cli}' -p ${redis.port} ${command}`], { encoding: 'utf8' })
+    spawnSync('sh', ['-c', `'${redis.binary.cli}' -p ${redis.port} ${command}`], { encoding: 'utf8' })
   const isLoading = () => /LOADING/.test(ask('--user api --pass api ping').stdout)
   // Each look starts two programs.
   const pauseMs = 250

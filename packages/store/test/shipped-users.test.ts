@@ -1,25 +1,14 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { eventually, followProgram, startRedis } from '@kimchi/testkit'
+import { spawnSync } from 'node:child_process'
+import { eventually, startRedis } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { BTC, connected, ETH, sampleOf, todayMinutes, writerOn } from './fixtures.ts'
-
-const USERS = fileURLToPath(new URL('../../../deploy/redis/users.acl', import.meta.url))
+import { BTC, connected, ETH, sampleOf, startShipped, todayMinutes, writerOn } from './fixtures.ts'
 
 /** A server with the shipped users and an append-only file, as compose starts it. */
 async function openShipped(t: Test) {
   const redis = await startRedis(t)
   await redis.stop()
-  const args = ['--bind', '127.0.0.1', '--port', `${redis.port}`, '--dir', redis.dir]
-  const { server } = redis.binary
-  const start = () => {
-    const child = spawn(server, [...args, '--appendonly', 'yes', '--save', '', '--aclfile', USERS])
-    const program = followProgram(child, 'redis-server')
-    t.teardown(() => program.end('SIGKILL'))
-    return program
-  }
   const as = (user: string) => ({ ...redis, url: redis.url.replace('//', `//${user}:${user}@`) })
-  return { redis, start, as }
+  return { redis, start: () => startShipped(t, redis), as }
 }
 
 // docs/faults.md, 6

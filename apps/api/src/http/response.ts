@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import { type EpochMinute, type EpochMs, type Milliseconds, minuteStart } from '@kimchi/core'
 import { type Body, type Coding, type Document, NEXT_AFTER_MS } from '../documents/document.ts'
 
@@ -32,23 +32,23 @@ export function maxAgeAt(now: EpochMs, newestMinute: EpochMinute): number {
   return left < -OVERDUE_MS ? OVERDUE_MAX_AGE : Math.max(1, Math.ceil(left / 1_000))
 }
 
-/** The parts of a request that its response depends on. */
-type Asked = Pick<IncomingMessage, 'method' | 'headers'>
-
 /**
- * The response to a GET or HEAD: 200 in the client's best coding, or 304 when the client has the document
- * already; undefined while the body is not compressed yet. The only place that decides this.
+ * The response to a GET, or to a HEAD, of which Node sends no body: 200 in the client's best coding, or 304 when the
+ * client has the document already; undefined while the body is not compressed yet. The only place that decides this.
  */
-export function respond(document: Document, asked: Asked, now: EpochMs): HttpResponse | undefined {
-  const coding = codingFor(document, asked)
-  const status = isKnown(etagOf(document, coding), asked.headers['if-none-match']) ? 304 : 200
-  const response = preparedFor(document, coding, status, maxAgeAt(now, document.minute))
-  return asked.method === 'HEAD' && response !== undefined ? { ...response, body: [] } : response
+export function respond(
+  document: Document,
+  headers: IncomingHttpHeaders,
+  now: EpochMs,
+): HttpResponse | undefined {
+  const coding = codingFor(document, headers)
+  const status = isKnown(etagOf(document, coding), headers['if-none-match']) ? 304 : 200
+  return preparedFor(document, coding, status, maxAgeAt(now, document.minute))
 }
 
 /** Compresses the body that {@link respond} needs for this request. */
-export async function compressFor(document: Document, asked: Asked): Promise<void> {
-  const coding = codingFor(document, asked)
+export async function compressFor(document: Document, headers: IncomingHttpHeaders): Promise<void> {
+  const coding = codingFor(document, headers)
   if (coding !== 'identity') await document.compressed?.make(coding)
 }
 
@@ -62,7 +62,7 @@ function isKnown(etag: string, ifNoneMatch: string | undefined): boolean {
   return ifNoneMatch !== undefined && (ifNoneMatch.trim() === '*' || ifNoneMatch.includes(etag))
 }
 
-function codingFor({ compressed }: Document, { headers }: Asked): AcceptedCoding {
+function codingFor({ compressed }: Document, headers: IncomingHttpHeaders): AcceptedCoding {
   return compressed === undefined ? 'identity' : bestCoding(headers['accept-encoding'] as string | undefined)
 }
 

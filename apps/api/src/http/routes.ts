@@ -63,7 +63,7 @@ interface Source {
  */
 function routeHandlers(route: Route, { find, load }: Source, { documents, sender, clock }: RouteOptions) {
   const responseTo = ({ raw }: FastifyRequest, found: ReturnType<typeof find>) =>
-    found && ('status' in found ? found : respond(found, raw, clock.now()))
+    found && ('status' in found ? found : respond(found, raw.headers, clock.now()))
   return {
     method: 'GET',
     onRequest: (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => {
@@ -76,7 +76,7 @@ function routeHandlers(route: Route, { find, load }: Source, { documents, sender
       const askedAt = performance.now()
       if (find(request) === undefined) await load(request)
       const found = find(request)
-      if (found !== undefined && !('status' in found)) await compressFor(found, request.raw)
+      if (found !== undefined && !('status' in found)) await compressFor(found, request.raw.headers)
       // Answer with the document that was compressed, even if a newer one exists by now.
       const response = responseTo(request, found)
       const missing = documents.live() === undefined ? 'not_ready' : 'history_not_ready'

@@ -155,11 +155,11 @@ t.test('a wrong password and a missing right are named as a refusal, and are ove
   const raw = redis.client()
   await raw.call('ACL', 'SETUSER', 'api', 'on', '>right', '~*', '&*', '+@all')
   const api = await startTestApi(t, redis.url.replace('//', '//api:wrong@'), { nothing: true })
-  const expectRefused = async (said: RegExp) => {
-    await eventually('the reason', async () => said.test(await reasonsOf(api)))
-    const metrics = await fetch(`${api.ops}/metrics`)
-    t.match(await metrics.text(), /^kimchi_ready\{reason="redis-refuses"\} 0$/m)
+  const isRefused = async (said: RegExp) => {
+    const { body } = await ask(`${api.ops}/metrics`)
+    return said.test(await reasonsOf(api)) && /^kimchi_ready\{reason="redis-refuses"\} 0$/m.test(body)
   }
+  const expectRefused = (said: RegExp) => eventually('the reason', () => isRefused(said))
   await expectRefused(/Redis refuses: .*WRONGPASS/)
   await raw.call('ACL', 'SETUSER', 'api', '>wrong')
   const isReady = async () => (await ask(`${api.ops}/ready`)).status === 200

@@ -1,5 +1,5 @@
 import type { CoinPremium } from '@kimchi/client'
-import { type BankRate, bankPremium } from '../bank/entered-rate.ts'
+import { bankPremium } from '../bank/entered-rate.ts'
 import { fill } from '../text/language.ts'
 import { Amount, Change, Percent, Stale } from '../values.tsx'
 import { useView } from '../view.ts'
@@ -7,22 +7,21 @@ import { AMOUNTS, type ChangeOf } from './rows.ts'
 
 export interface CoinRowProps {
   readonly coin: CoinPremium
-  readonly isCurrent: boolean
   /** The row is older than the list, whose own age stands above the table. */
   readonly isBehind: boolean
   readonly isFavourite: boolean
   readonly change: ReturnType<ChangeOf>
-  readonly bank: BankRate | undefined
   readonly isBankOld: boolean
   readonly onFavourite: (symbol: string) => void
 }
 
 export function CoinRow(props: CoinRowProps) {
-  const { coin, isCurrent, isBehind, isFavourite, change, bank, isBankOld, onFavourite } = props
-  const { t, nameOf } = useView()
+  const { coin, isBehind, isFavourite, change, isBankOld, onFavourite } = props
+  const { t, nameOf, current, bank } = useView()
+  const [rate] = bank
   const { symbol } = coin
   return (
-    <tr class={isCurrent ? '' : 'stale'} data-symbol={symbol}>
+    <tr class={current.includes(coin) ? '' : 'stale'} data-symbol={symbol}>
       <td class="star">
         <button
           type="button"
@@ -42,9 +41,9 @@ export function CoinRow(props: CoinRowProps) {
       <td class="premium">
         <Percent value={coin.premium_pct} isColoured />
       </td>
-      {bank && (
+      {rate && (
         <td class={isBankOld ? 'bank stale' : 'bank'} data-name={t.bankPremium}>
-          <Percent value={bankPremium(coin, bank)} isColoured={!isBankOld} />
+          <Percent value={bankPremium(coin, rate)} isColoured={!isBankOld} />
         </td>
       )}
       <td class="since">{change !== undefined && <Change points={change} />}</td>

@@ -12,7 +12,7 @@ import { useChanges } from './yesterday-closes.ts'
 
 /** The coins of the list: searched, sorted, and marked as favourites. */
 export function CoinTable({ list }: { list: LiveList }) {
-  const { t, nameOf, search, current, bank } = useView()
+  const { t, nameOf, search, bank } = useView()
   const [rate] = bank
   const isBankOld = useNow(() => rate !== undefined && isOld(rate, Date.now()))
   const [text, setText] = search
@@ -54,11 +54,9 @@ export function CoinTable({ list }: { list: LiveList }) {
             <CoinRow
               key={coin.symbol}
               coin={coin}
-              isCurrent={current.includes(coin)}
               isBehind={coin.snapshot_at < list.updated_at}
               isFavourite={favourites.includes(coin.symbol)}
               change={changeOf(coin)}
-              bank={rate}
               isBankOld={isBankOld}
               onFavourite={toggle}
             />

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { arrange, nextSorting, type Sorting } from '../../src/table/rows.ts'
+import { arrange, type Sorting } from '../../src/table/rows.ts'
 
 const coin = (symbol: string, name: string, premium_pct: number, snapshot_at = '2026-11-21T13:05:00') => ({
   symbol,
@@ -69,16 +69,3 @@ t.test('sorts by the gap in won and by Binance’s price in won', async t => {
   t.strictSame(by('gap'), ['A', 'B'])
   t.strictSame(by('binance'), ['B', 'A'])
 })
-
-t.test(
-  'a column begins with the largest, the coin with A; a second click reverses it, a third ends it',
-  async t => {
-    t.strictSame(nextSorting(undefined, 'premium'), { column: 'premium', isAscending: false })
-    const byPremium = { column: 'premium', isAscending: false } as const
-    t.strictSame(nextSorting(byPremium, 'premium'), { column: 'premium', isAscending: true })
-    t.equal(nextSorting({ column: 'premium', isAscending: true }, 'premium'), undefined)
-    t.equal(nextSorting({ column: 'coin', isAscending: false }, 'coin'), undefined)
-    t.strictSame(nextSorting(byPremium, 'krw'), { column: 'krw', isAscending: false })
-    t.strictSame(nextSorting(byPremium, 'coin'), { column: 'coin', isAscending: true })
-  },
-)

@@ -21,3 +21,20 @@ t.test('a gap near zero adds no digits that say nothing', async t => {
 t.test('no digit of Upbit’s price is lost', async t => {
   t.match(of(0.012345678, 0.0000088), { binance: 0.01232, gap: 0.000025678, decimals: 9 })
 })
+
+/** Recorded prices of one moment in August 2026 in a few orders of magnitude, rounded. */
+const PRICES = [
+  [191, 0.13614],
+  [1_896, 1.3738],
+  [0.01234, 0.00000884],
+  [67.8, 0.0491],
+  [107_168_000, 77_772],
+  [116, 0.08387],
+] as const
+
+t.test('won on Upbit minus won on Binance is the gap, to the last digit', async t => {
+  for (const [upbit, usdt] of PRICES) {
+    const { krw, binance, gap, decimals } = of(upbit, usdt, 1_391)
+    t.equal((krw - binance).toFixed(decimals), gap.toFixed(decimals), `${krw} − ${binance}`)
+  }
+})

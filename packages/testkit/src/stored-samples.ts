@@ -36,9 +36,13 @@ async function readMembers<T>(
   const entries: T[] = []
   const keys = (await redis.keys(pattern)).sort().filter(key => hourOf(key) + 60 > from)
   const replies = keys.map(key => redis.callBuffer('ZRANGE', [key, 0, -1, 'WITHSCORES']))
+  const expiries = await Promise.all(keys.map(key => redis.expiretime(key)))
   for (const [index, reply] of (await Promise.all(replies)).entries()) {
     const key = keys[index] as string
     const hour = hourOf(key)
+    // Hours of a day go together, at the end of another one.
+    const expiry = expiries[index] ?? 0
+    if (expiry % 86_400 !== 0 || expiry <= hour * 60) onUnreadable(`${key} expires at ${expiry}`)
     // Pairs or a flat list, as the protocol version has it.
     const flat = (reply as unknown[]).flat() as Buffer[]
     for (let index = 0; index < flat.length; index += 2) {

@@ -34,14 +34,6 @@ const ODD_FIELDS = {
 
 const REFUSALS: readonly (number | 'hang')[] = [403, 418, 429, 451, 500, 503, 'hang']
 
-const RETRY_AFTER: readonly ((now: EpochMs) => number | string | undefined)[] = [
-  () => undefined,
-  () => 90,
-  () => 0,
-  now => new Date(now + 120_000).toUTCString(),
-  () => 'soon',
-]
-
 /** What an exchange does to everybody. */
 export const EXCHANGE_KINDS: Kinds = {
   // At least as long as what docs/architecture.md calls a silence.
@@ -57,10 +49,9 @@ export const EXCHANGE_KINDS: Kinds = {
   ),
   'refused request': simulated([1, 40], (pick, now) => {
     const status = pick.of<number | 'hang'>(400, 403, 404, 429, 500, 503, 'hang')
-    const retryAfter = pick.of(...RETRY_AFTER)(now)
+    const retryAfter = pick.of<number | string>('', 90, 0, new Date(now + 120_000).toUTCString(), 'soon')
     const share = pick.of(1, 0.5)
-    const when = retryAfter === undefined ? {} : { retryAfter }
-    return { kind: 'refuse', exchange: pick.exchange(), status, on: 'rest', share, ...when }
+    return { kind: 'refuse', exchange: pick.exchange(), status, on: 'rest', share, retryAfter }
   }),
   // Our own waits for a 418 and a 451 are five and ten minutes.
   ban: simulated(
@@ -116,19 +107,10 @@ export const EXCHANGE_KINDS: Kinds = {
   garbage: simulated([0.02, 10], pick => {
     const exchange = pick.exchange()
     // Bytes that still say whose they are, or any.
-    return pick.of(true, false)
-      ? {
-          kind: 'garbage',
-          exchange,
-          market: market(exchange, pick.coin()),
-          shape: pick.of('truncated', 'utf8'),
-        }
-      : {
-          kind: 'garbage',
-          exchange,
-          shape: pick.of('truncated', 'utf8', 'nested', 'noise'),
-          frames: pick.between(1, 200),
-        }
+    const isOfMarket = pick.of(true, false)
+    const shape = pick.of('truncated', 'utf8', ...(isOfMarket ? [] : (['nested', 'noise'] as const)))
+    const of = isOfMarket ? { market: market(exchange, pick.coin()) } : { frames: pick.between(1, 200) }
+    return { kind: 'garbage', exchange, shape, ...of }
   }),
   'odd frames': simulated([0.1, 10], pick => {
     const exchange = pick.exchange()

@@ -1,17 +1,16 @@
-import { type EpochMs, formatTimestamp, MINUTE_MS } from '@kimchi/core'
+import { type EpochMs, formatTimestamp, MINUTE_MS, type Sample } from '@kimchi/core'
 import { type RawRedis, readSamples } from '@kimchi/testkit'
 import { COINS } from '../service.ts'
 import type { Host } from '../world.ts'
 import { PARTIAL } from './host.ts'
 import type { Kinds } from './kind.ts'
 
-/** The minutes from an instant on of which live samples are stored, as `2026-11-30T02:31:00 BTC`. */
-async function liveMinutes(redis: RawRedis, from: EpochMs): Promise<ReadonlySet<string>> {
-  const samples = (
-    await Promise.all(COINS.map(symbol => readSamples(redis, symbol, () => {}, from / MINUTE_MS)))
-  ).flat()
-  const live = samples.filter(({ source, minute }) => source === 'live' && minute * MINUTE_MS >= from)
-  return new Set(live.map(({ symbol, minute }) => `${formatTimestamp(minute)} ${symbol}`))
+/** The samples from an instant on, as `2026-11-30T02:31:00 BTC`, and where they come from. */
+async function sourcesFrom(redis: RawRedis, from: EpochMs): Promise<ReadonlyMap<string, Sample['source']>> {
+  const first = Math.ceil(from / MINUTE_MS)
+  const samples = await Promise.all(COINS.map(symbol => readSamples(redis, symbol, () => {}, first)))
+  const kept = samples.flat().filter(({ minute }) => minute >= first)
+  return new Map(kept.map(({ symbol, minute, source }) => [`${formatTimestamp(minute)} ${symbol}`, source]))
 }
 
 /** What Redis does to everybody. */
@@ -38,18 +37,22 @@ export const REDIS_KINDS: Kinds = {
         const lostAt = world.now
         const hosts = ingesters.map(({ host }) => host)
         const from = Math.max(lostAt - 5 * MINUTE_MS, ...hosts.map(host => host.startedAt + MINUTE_MS))
-        const confirmed = await liveMinutes(redis.raw, from)
+        const confirmed = await sourcesFrom(redis.raw, from)
         await redis.reload(isCut)
         const check = async () => {
           // What an ingester that has ended had written, candles have to bring back.
           const isCalm = (host: Host, i: number) => ingesters[i]?.host === host && host.troubledUntil < lostAt
           if (redis.state.upSince > lostAt || !redis.isWell() || !hosts.every(isCalm)) return
-          const kept = await liveMinutes(redis.raw, from)
-          for (const each of confirmed)
-            if (!kept.has(each)) find(each.slice(0, 19), `not sent again: ${each}`)
+          const kept = await sourcesFrom(redis.raw, from)
+          // Who isn't cut off sees another primary when it writes its next minute: candles may come sooner.
+          const isNext = ([each, source]: [string, Sample['source']]) =>
+            source === 'live' && each > formatTimestamp(lostAt / MINUTE_MS)
+          if (!isCut && (hosts.length > 1 || ![...kept].some(isNext))) return
+          for (const [each, source] of confirmed)
+            if (source === 'live' && (isCut ? kept.get(each) !== 'live' : !kept.has(each)))
+              find(each.slice(0, 19), `not sent again: ${each}`)
         }
-        // Who isn't cut off sees another primary when it writes its next minute: candles may come sooner.
-        if (isCut) world.after(2 * MINUTE_MS, check)
+        world.after(2 * MINUTE_MS, check)
       }
       world.after(pick.between(100, 20_000), lose)
     },

@@ -1,10 +1,9 @@
 import { parseArgs } from 'node:util'
 import { withTeardown } from '@kimchi/testkit'
 import { startDayServer } from './days/redis.ts'
-import { type DayEvent, type DayReport, runDay } from './days/run-day.ts'
+import { type DayEvent, type DayReport, MOST_FINDINGS, runDay } from './days/run-day.ts'
 
 const EVENTS_SHOWN = 20
-const FINDINGS_SHOWN = 10
 
 const { values } = parseArgs({
   options: {
@@ -48,7 +47,7 @@ function lineOf({ seed, digest, counts, realMs }: DayReport): string {
 function showFailure({ seed, findings, events }: DayReport): void {
   process.exitCode = 1
   const [first] = findings
-  for (const { minute, what } of findings.slice(0, FINDINGS_SHOWN)) console.log(`  WRONG ${minute} ${what}`)
+  for (const { minute, what } of findings.slice(0, MOST_FINDINGS)) console.log(`  WRONG ${minute} ${what}`)
   const at = first?.minute ? Date.parse(`${first.minute}Z`) : Number.POSITIVE_INFINITY
   for (const event of events.filter(event => event.at < at + 60_000).slice(-EVENTS_SHOWN))
     console.log(`  ${shown(event)}`)

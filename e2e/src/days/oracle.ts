@@ -88,7 +88,11 @@ export class Oracle {
       const text = this.#take(document, now)
       const { updated_at, data } = JSON.parse(text) as { updated_at: string; data: Row[] }
       seen.updatedAt = updated_at
-      for (const row of data) this.#judge(row)
+      for (const row of data) {
+        this.#judge(row)
+        if (Date.parse(updated_at) - Date.parse(row.snapshot_at) >= 60 * MINUTE_MS)
+          this.find(updated_at, `still listed: ${row.symbol} of ${row.snapshot_at}`)
+      }
     }
     if (seen.updatedAt < seen.newest) {
       seen.olderAt ??= now
@@ -98,6 +102,19 @@ export class Oracle {
     if (seen.updatedAt !== seen.newest) seen.unseenAt = before
     seen.newest = seen.updatedAt
     seen.olderAt = undefined
+  }
+
+  /**
+   * The list in Redis of a second ago.
+   * @param calm replicas that nothing has kept from it
+   */
+  readStoredList(texts: readonly string[], calm: readonly DayReplica[]): void {
+    for (const { symbol, snapshot_at } of texts.map(text => JSON.parse(text) as Row)) {
+      if (!COINS.includes(symbol)) this.find(snapshot_at, `stored: ${symbol}, which is no pair`)
+      for (const { documents, host } of calm)
+        if (formatTimestamp(documents.status().newestMinute ?? 0) < snapshot_at)
+          this.find(snapshot_at, `${host.name}: ${symbol} was stored a second ago and is not served`)
+    }
   }
 
   /** Whether a coin was ever served. */

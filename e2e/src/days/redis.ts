@@ -47,7 +47,7 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
   const links = new Set<Link>()
   const state = {
     isUp: true,
-    /** When it was last away. */
+    /** When it was last away, or connections to it were cut. */
     upSince: 0,
     /** What it answers to writes, where it is loading its data to all calls; undefined where it takes them. */
     refusal: undefined as string | undefined,
@@ -91,6 +91,7 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
   await admin('FUNCTION', 'FLUSH')
   /** Cuts the connections of a host, or of all. */
   const cut = (host?: Host) => {
+    state.upSince = world.now
     for (const link of links) if (host === undefined || link.host === host) link.lose()
   }
   /** How one host reaches it. */

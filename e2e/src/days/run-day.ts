@@ -7,7 +7,7 @@ import { openExchanges } from './exchanges.ts'
 import { Oracle } from './oracle.ts'
 import { planDay } from './plan.ts'
 import { openDayRedis, type startDayServer } from './redis.ts'
-import { COINS, createIngester, createReplica, RETENTION_DAYS, warmUp } from './service.ts'
+import { COINS, createIngester, createReplica, type DayReplica, RETENTION_DAYS, warmUp } from './service.ts'
 import { World } from './world.ts'
 
 export interface DayOptions {
@@ -31,17 +31,29 @@ export interface DayEvent {
 /** A month's end, a year's, a leap day, and what lies between. */
 const DATES = ['2026-11-30', '2026-12-31', '2028-02-28', '2028-02-29', '2026-11-20', '2026-06-15']
 
+/** Two coins that share a ticker: whoever tracks all coins keeps them off the list. */
+const NO_PAIR = [
+  { id: 'a', price: 1.4, upbit: { asset: 'AB', koreanName: '에이', englishName: 'A', tradesPerMinute: 9 } },
+  { id: 'b', price: 1, follows: 'a', binance: { asset: 'AB', tradesPerMinute: 9 } },
+]
+
 /** How often a caller asks for the live list. */
 const READ_MS: Milliseconds = 1_000
 
 /** How often a caller asks for something by the routes, about. */
 const ASK_MS: Milliseconds = 30_000
 
+/** The newest row that is stored by then is served a second later. */
+const STORED_MS: Milliseconds = 3_000
+
 /** By then a minute's live samples are published; a candle is read later. */
 const LIVE_WITHIN_MS: Milliseconds = 9_000
 
 /** After this long the first minutes are filled, and what is open stays open. */
 const SETTLED_MINUTES = 5
+
+/** With so many findings a day ends. */
+export const MOST_FINDINGS = 10
 
 /** The newest events are kept. */
 const MAX_EVENTS = 2_000
@@ -68,7 +80,7 @@ export async function runDay(options: DayOptions) {
     if (events.push(event) > MAX_EVENTS) events.shift()
     onEvent(event)
   }
-  const coins = DEFAULT_COINS.filter(({ id }) => [...COINS, 'USDT'].includes(id))
+  const coins = [...DEFAULT_COINS.filter(({ id }) => [...COINS, 'USDT'].includes(id)), ...NO_PAIR]
   // Where trades are few, an exchange is often silent for seconds.
   const speed = draws.of([1, 0.2])
   const find = (minute: string, what: string) => {
@@ -112,6 +124,10 @@ export async function runDay(options: DayOptions) {
       find(each.slice(0, 19), `missing ${took} minutes after the last fault: ${each}`)
     }
   }
+  /** Whether what it serves is as new as what Redis has. */
+  const isCalm = ({ host }: DayReplica) =>
+    redis.isWell() &&
+    Math.max(redis.state.upSince, redis.state.lostAt, host.troubledUntil) < world.now - SERVED_WITHIN_MS
   const hosts = () => [...ingesters, ...replicas].map(({ host }) => host)
   const resources = () => heldBy(exchanges.openSockets(), redis.links, hosts())
   const read = () => {
@@ -135,7 +151,11 @@ export async function runDay(options: DayOptions) {
   const rowsOf = (symbol: string) => redis.raw.hgetall(`{kp}:daily:${symbol}`)
   /** Of the coins that are asked for next: their rows of two minutes before. */
   const before = new Map<string, Awaited<ReturnType<typeof rowsOf>>>()
-  for (let minute = 1; minute <= minutes; minute++) {
+  for (let minute = 1; minute <= minutes && oracle.findings.length < MOST_FINDINGS; minute++) {
+    await world.passTo((from + minute) * MINUTE_MS + STORED_MS)
+    const rows = await redis.raw.hvals('{kp}:live')
+    await world.passTo(world.now + 1_000)
+    oracle.readStoredList(rows, replicas.filter(isCalm))
     await world.passTo((from + minute) * MINUTE_MS + LIVE_WITHIN_MS)
     const isHeard = exchanges.isHeard(from + minute)
     for (const { documents } of replicas)
@@ -146,13 +166,11 @@ export async function runDay(options: DayOptions) {
       atFirst ??= { ...resources(), sockets: 2 * ingesters.length }
     onMinute(minute)
     const [asked = '', next = '', soon = ''] = [...COINS, ...COINS].slice((minute - 1) % COINS.length)
-    for (const { documents, host } of replicas) {
-      const days = documents.history(asked, 7)
-      const troubledUntil = Math.max(redis.state.upSince, redis.state.lostAt, host.troubledUntil)
-      const isCalm = redis.isWell() && troubledUntil < world.now - SERVED_WITHIN_MS
-      const expected = isCalm ? before.get(asked) : undefined
+    for (const each of replicas) {
+      const days = each.documents.history(asked, 7)
+      const expected = isCalm(each) ? before.get(asked) : undefined
       if (days) oracle.readDays(days, world.now, await rowsOf(asked), expected)
-      void documents.load(next)
+      void each.documents.load(next)
     }
     before.set(soon, await rowsOf(soon))
     await checkRecovery()
@@ -162,7 +180,6 @@ export async function runDay(options: DayOptions) {
   const judged = { coins: COINS, from: Math.max(from + SETTLED_MINUTES, firstKept() * DAY_MINUTES) }
   await oracle.readStored({ redis: redis.raw, ...judged, to: from + minutes - LEFT_MINUTES })
   const digest = oracle.digest(String(await redis.raw.call('DEBUG', 'DIGEST')))
-  const realMs = performance.now() - realStart
 
   const ending = Promise.all([
     ...ingesters.map(ingester => ingester.end()),
@@ -180,7 +197,7 @@ export async function runDay(options: DayOptions) {
     events,
     atDays,
     counts: { ...oracle.counts, commands: redis.state.commands },
-    realMs,
+    realMs: performance.now() - realStart,
   }
 }
 

@@ -1,7 +1,8 @@
 import { type EpochMs, type Exchange, formatTimestamp } from '@kimchi/core'
 import type { FeedsStatus } from './minute/exchange-feeds.ts'
 import { countReasons } from './minute/minute-loop.ts'
-import { type IngesterStatus, nameSome, summarise } from './status.ts'
+import type { IngesterStatus } from './status.ts'
+import { nameSome, summarise } from './status-texts.ts'
 
 /** A text or a number; of a list the hash shows all members, a metric its length. */
 type Value = string | number | readonly string[] | undefined

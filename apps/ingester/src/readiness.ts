@@ -1,14 +1,18 @@
 import { type EpochMs, formatTimestamp, MINUTE_MS, type Milliseconds, minuteStart } from '@kimchi/core'
 import type { Door, FeedStatus } from '@kimchi/feeds'
 import type { Reason } from '@kimchi/runtime'
-import { type Held, mayBeAllowed } from './coins/held-back.ts'
-import { type IngesterStatus, nameSome, summarise, unreadableOf } from './status.ts'
+import { type Held, mayBeAllowed } from './coins/coins-without-rows.ts'
+import type { IngesterStatus } from './status.ts'
+import { nameSome, summarise } from './status-texts.ts'
 
 /** When the list of trading markets is older than this, a halt may go unnoticed. */
 const MAX_STATUS_AGE_MS: Milliseconds = 300_000
 
 /** When no minute has turned for this long, the minute loop is stuck. */
 const MAX_MINUTE_AGE_MS: Milliseconds = 180_000
+
+/** A market whose frames can't be read for this long is named. */
+const UNREADABLE_AFTER_MS: Milliseconds = 2 * MINUTE_MS
 
 /** Why this ingester does not work fully right now; empty when it does. */
 export function notReadyReasons(status: IngesterStatus): Reason[] {
@@ -47,6 +51,17 @@ export function notReadyReasons(status: IngesterStatus): Reason[] {
   }
   const sample = sampleReason(status)
   return sample === undefined ? reasons : [...reasons, sample]
+}
+
+/** The markets whose frames could not be read or placed in time for two minutes, up to now. */
+function unreadableOf({ at, feeds }: Pick<IngesterStatus, 'at' | 'feeds'>) {
+  return feeds
+    .flatMap(({ missed }) => missed)
+    .filter(({ since, lastAt, isOver }) => {
+      const until = isOver ? lastAt : at
+      return until - since >= UNREADABLE_AFTER_MS && at - until < UNREADABLE_AFTER_MS
+    })
+    .map(({ market, count, since }) => ({ market, count, minutes: Math.floor((at - since) / MINUTE_MS) }))
 }
 
 function sampleReason({ at, minutes: { last }, feeds, quarantine }: IngesterStatus) {

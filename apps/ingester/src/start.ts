@@ -13,7 +13,7 @@ import {
   SampleWriter,
 } from '@kimchi/store'
 import { Backfill } from './backfill/run-backfill.ts'
-import { HeldBack } from './coins/held-back.ts'
+import { CoinsWithoutRows } from './coins/coins-without-rows.ts'
 import { Quarantine } from './coins/quarantine.ts'
 import { CatalogueRefresh } from './coins/refresh-catalogue.ts'
 import { type Config, doorSettings } from './config.ts'
@@ -86,7 +86,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   const onTracked = (coins: readonly Coin[]) =>
     void writer.track(coins).catch(thrown => log.debug({ err: thrown }, 'coins not tracked'))
   const quarantine = new Quarantine({ allow, deny, onTracked })
-  const heldBack = new HeldBack()
+  const withoutRows = new CoinsWithoutRows()
   const catalogue: CatalogueRefresh = new CatalogueRefresh(
     {
       wanted: config.COINS,
@@ -109,7 +109,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
       writer,
       rest,
       upbitPerSecond: config.UPBIT_REQUESTS_PER_SECOND,
-      onStored: samples => heldBack.noteStored(samples),
+      onStored: samples => withoutRows.noteStored(samples),
     },
     context,
   )
@@ -117,7 +117,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     if (problem === undefined) backfill.noteReconnect()
   })
   const onMinute = (report: MinuteReport) => {
-    heldBack.noteMinute(report, quarantine.status().quarantined)
+    withoutRows.noteMinute(report, quarantine.status().quarantined)
     backfill.noteMinute(report)
     announce().catch(fail)
   }
@@ -129,7 +129,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     version,
     catalogue: catalogue.status(),
     quarantine: quarantine.status(),
-    heldBack: heldBack.status(),
+    heldBack: withoutRows.status(),
     doors: [doors.upbit.status(), doors.binance.status()],
     feeds: feeds.status(),
     minutes: minutes.status(),

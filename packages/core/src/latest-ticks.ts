@@ -15,12 +15,6 @@ export const DISORDER_MS: Readonly<Record<Exchange, Milliseconds>> = { upbit: 1_
 /** The minute of the snapshot, the running one, and one that a broken timestamp may claim. */
 const TRADED_MINUTES_KEPT = 3
 
-/** Where a feed's ticks go, and what it learns besides. Called synchronously; must not throw. */
-export type TickSink = Pick<
-  LatestTicks,
-  'record' | 'isLate' | 'miss' | 'interrupted' | 'setTradable' | 'forget'
->
-
 /**
  * The last tick of every market in the running minute and before it, so that a snapshot taken shortly after M
  * still finds the last price *before* M. Order and repetition of ticks don't matter.
@@ -35,34 +29,34 @@ export class LatestTicks {
   /** Ends the wait of {@link untilPassed}. */
   #awaited: { readonly minute: EpochMinute; readonly resolve: () => void } | undefined
 
-  /** Refuses a tick that is dated ahead: its market's price is unknown then. A late frame shows no more than a trade. */
-  record(tick: Tick): void {
+  /**
+   * Refuses a tick that is dated ahead: its market's price is unknown then. A late frame shows no more than a trade.
+   * @returns whether a stream frame was on its way for so long that others may have been lost
+   */
+  record(tick: Tick): boolean {
     const exchange = this.#exchanges[tick.exchange]
     const { origin, eventAt, sentAt, receivedAt, tradedAt } = tick
+    // A SNAPSHOT repeats the past.
     const isStream = origin === 'stream'
-    const isLate = this.isLate(tick)
+    const isLate = isStream && exchange.skew.isLate(receivedAt, sentAt ?? eventAt)
     // A seed has no time of the exchange's.
     const isAhead = origin !== 'seed' && exchange.skew.isAhead(receivedAt, eventAt)
     if (isStream && sentAt !== undefined) exchange.skew.add(receivedAt, sentAt)
     if (isAhead) {
       this.miss(tick.exchange, tick.market, receivedAt)
-      return
+      return isLate
     }
     if (isStream && tradedAt !== undefined) exchange.markTraded(minuteOf(tradedAt))
     if (isLate) {
       this.#lateTicks[tick.exchange] += 1
-      return
+      return true
     }
     exchange.ticksOf(tick.market).add(tick)
     if (isStream && eventAt > exchange.watermark) {
       exchange.watermark = eventAt
       if (this.#awaited !== undefined && this.#havePassed(this.#awaited.minute)) this.#awaited.resolve()
     }
-  }
-
-  /** Whether a stream frame was on its way for so long that others may have been lost. A SNAPSHOT repeats the past. */
-  isLate({ exchange, origin, sentAt, eventAt, receivedAt }: Tick): boolean {
-    return origin === 'stream' && this.#exchanges[exchange].skew.isLate(receivedAt, sentAt ?? eventAt)
+    return false
   }
 
   /** Notes a market's frame that can't be read or placed in time: its price is unknown until something newer comes. */

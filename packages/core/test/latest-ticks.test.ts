@@ -407,18 +407,20 @@ t.test('a minute of few frames does not say how long frames usually take', async
 
 // docs/faults.md, 98
 t.test('a stream frame that was on its way for more than two seconds shows no price', async t => {
-  for (const [off, latest] of [
-    [0, new LatestTicks()],
-    [0, usualMinute(0)],
-    [-1.5, usualMinute(-1.5)],
+  for (const [off, of] of [
+    [0, () => new LatestTicks()],
+    [0, () => usualMinute(0)],
+    [-1.5, () => usualMinute(-1.5)],
   ] as const) {
     const late = (lagSeconds: number, changes: Partial<Tick> = {}) =>
       upbitTick(BTC, 1, at(-30), { receivedAt: at(-30 + lagSeconds + off), ...changes })
-    t.notOk(latest.isLate(late(2)))
-    t.ok(latest.isLate(late(2.101)))
-    t.notOk(latest.isLate(late(9, { origin: 'snapshot' })), 'it repeats the past')
-    t.ok(latest.isLate(late(9, { sentAt: undefined })), 'its trade tells')
-    t.notOk(latest.isLate(late(9, { sentAt: at(-22) })), 'an old trade, sent just now')
+    t.notOk(of().record(late(2)))
+    t.ok(of().record(late(2.101)))
+    t.notOk(of().record(late(9, { origin: 'snapshot' })), 'it repeats the past')
+    t.ok(of().record(late(9, { sentAt: undefined })), 'its trade tells')
+    t.notOk(of().record(late(9, { sentAt: at(-22) })), 'an old trade, sent just now')
+    t.ok(of().record(late(9, { eventAt: Number.NaN })), 'even where its trade is ahead')
+    const latest = of()
     latest.record(late(9))
     t.equal(priceBefore(latest, M), undefined)
     t.match(latest.status('upbit'), { lateTicks: 1, missed: [] })

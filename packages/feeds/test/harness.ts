@@ -56,9 +56,11 @@ export function watchFeed(
       markets: [],
       door,
       sink: {
-        record: tick => void ticks.push(tick),
-        // Scripted frames have fixed times.
-        isLate: () => false,
+        record: tick => {
+          ticks.push(tick)
+          // Scripted frames have fixed times.
+          return false
+        },
         miss: (_exchange, market) => void missed.push(market),
         interrupted: ({ exchange: _, ...interruption }) => void interruptions.push(interruption),
         setTradable: (_exchange, market, isTradable) => void tradable.set(market, isTradable),

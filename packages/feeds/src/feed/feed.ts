@@ -4,11 +4,11 @@ import {
   type Exchange,
   type Interruption,
   type KimchiError,
+  type LatestTicks,
   type Market,
   MINUTE_MS,
   type Milliseconds,
   type Tick,
-  type TickSink,
 } from '@kimchi/core'
 import type { Door, StreamOptions } from '../door/door.ts'
 import type { Asked } from '../http.ts'
@@ -19,8 +19,8 @@ import { FeedCounters, type FeedState } from './feed-status.ts'
 import { type DataBefore, interruptionAt } from './interruption.ts'
 import type { Decoded, Protocol } from './protocol.ts'
 import { Renewals } from './renewals.ts'
-import { type Answer, StatusRequests } from './status-requests.ts'
 import { subscribedMarkets } from './subscribed-markets.ts'
+import { type Answer, TradingStatus } from './trading-status.ts'
 
 /** Where in a minute a planned successor is opened, so that its first prices are there before the minute ends. */
 const SUCCESSOR_FROM_MS: Milliseconds = 10_000
@@ -35,10 +35,10 @@ export interface FeedOptions {
   /** The exchange's own codes; the feed adds those that it always subscribes to. */
   readonly markets: readonly Market[]
   /**
-   * Gets each tick straight from the socket. No async iterator: at thousands of frames a second a promise per
-   * tick costs more than its decoding.
+   * Gets each tick straight from the socket, and what the feed learns besides. No async iterator: at thousands of frames
+   * a second a promise per tick costs more than its decoding.
    */
-  readonly sink: TickSink
+  readonly sink: Pick<LatestTicks, 'record' | 'miss' | 'interrupted' | 'setTradable' | 'forget'>
   /** The exchange refused the subscription: the lists may have changed. */
   readonly onRefused?: () => void
   /**
@@ -62,12 +62,12 @@ export function openFeed(options: FeedOptions, context: Omit<Context, 'signal'>)
 export class Feed {
   readonly #options: Omit<FeedOptions, 'markets'>
   readonly #exchange: Exchange
-  readonly #sink: TickSink
+  readonly #sink: FeedOptions['sink']
   readonly #context: Context
   readonly #stop = new AbortController()
   readonly #counters: FeedCounters
   readonly #connections = new Set<Connection>()
-  readonly #statusRequests: StatusRequests
+  readonly #tradingStatus: TradingStatus
   readonly #renewals = new Renewals()
   #running: Promise<void> | undefined
   #markets: readonly Market[]
@@ -91,7 +91,7 @@ export class Feed {
       const answer = await fetchTradingPrices(context.signal)
       return { ...answer, markets: this.#markets }
     }
-    this.#statusRequests = new StatusRequests(
+    this.#tradingStatus = new TradingStatus(
       { exchange: this.#exchange, counters: this.#counters, ask, sink },
       context,
     )
@@ -99,7 +99,7 @@ export class Feed {
 
   /** Connects, and stays connected until {@link close}. */
   open(): void {
-    void this.#statusRequests.run()
+    void this.#tradingStatus.run()
     this.#running = this.#run()
   }
 
@@ -120,7 +120,7 @@ export class Feed {
       /** When the last data frame came, on whichever connection. */
       lastDataAt: this.#lastData?.receivedAt,
       /** When we last learnt which markets trade; when the feed was opened, before the first answer. */
-      statusAt: this.#statusRequests.answeredAt,
+      statusAt: this.#tradingStatus.answeredAt,
       ...this.#counters,
     }
   }
@@ -145,7 +145,7 @@ export class Feed {
     else if (decoded.kind === 'malformed') this.#miss(decoded, connection)
     // From now on a frame follows each trade; a successor may break before it is read.
     else if (decoded.kind === 'ack' && this.#isSuccessor(connection)) this.#acknowledged = connection
-    else if (decoded.kind === 'ack') this.#statusRequests.seed(connection.markets)
+    else if (decoded.kind === 'ack') this.#tradingStatus.seed(connection.markets)
   }
 
   /**
@@ -160,21 +160,21 @@ export class Feed {
       this.#renewals.hear(market, false, undefined)
       this.#sink.miss(exchange, market, now)
     }
-    this.#statusRequests.seedNext(market === undefined ? markets : [market])
+    this.#tradingStatus.seedNext(market === undefined ? markets : [market])
   }
 
   #receiveTick(tick: Tick, connection: Connection): void {
-    if (tick.origin === 'stream') this.#noteData(tick, connection)
-    else this.#statusRequests.answeredAt = tick.receivedAt
+    const isLate = this.#sink.record(tick)
+    if (tick.origin === 'stream') this.#noteData(tick, isLate, connection)
+    else this.#tradingStatus.answeredAt = tick.receivedAt
     this.#renewals.hear(tick.market, tick.origin === 'snapshot', tick.tradable)
-    this.#sink.record(tick)
   }
 
-  /** Tells the sink what may have been lost before this frame. */
-  #noteData(tick: Tick, connection: Connection): void {
+  /** Tells what may have been lost before this frame. */
+  #noteData(tick: Tick, isLate: boolean, connection: Connection): void {
     const { receivedAt } = tick
     const isOther = connection !== this.#reading
-    const data = { receivedAt, isLate: this.#sink.isLate(tick) }
+    const data = { receivedAt, isLate }
     const openedAt = isOther ? (connection.openedAt ?? receivedAt) : undefined
     const shown = interruptionAt({ ...data, openedAt }, this.#lastData)
     this.#lastData = data
@@ -183,8 +183,10 @@ export class Feed {
     const { isSilence, isSeedWanted, ...interruption } = shown
     if (isSilence) this.#counters.silences += 1
     this.#interrupt(interruption)
+    // Everything has begun anew, with this frame.
+    if (interruption.isClockBack) this.#sink.record(tick)
     // A new connection of Upbit begins with snapshots, and one of Binance with seeds.
-    if (isSeedWanted) this.#statusRequests.seed(connection.markets)
+    if (isSeedWanted) this.#tradingStatus.seed(connection.markets)
   }
 
   #interrupt(interruption: Omit<Interruption, 'exchange'>): void {
@@ -207,7 +209,7 @@ export class Feed {
   /** Reads this connection from now on, and closes all others. */
   #read(connection: Connection): void {
     if (this.#reading?.signal.aborted === true) this.#counters.reconnects += 1
-    if (this.#acknowledged === connection) this.#statusRequests.seed(connection.markets)
+    if (this.#acknowledged === connection) this.#tradingStatus.seed(connection.markets)
     this.#reading = connection
     void this.#closeOthers(connection)
   }

@@ -1,6 +1,6 @@
 import type { Market } from '@kimchi/core'
 import type { Asked } from '../http.ts'
-import type { Answer } from './status-requests.ts'
+import type { Answer } from './trading-status.ts'
 
 /** What has come since the subscription was last sent again. */
 interface Renewal {

@@ -476,6 +476,7 @@ t.test('a clock that steps back and a reconnect leave no price from before', asy
   await clock.advance(2_000)
   await send(1, 'BTCUSDT')
   t.equal(latest.legBefore('binance', 'QUIETUSDT', minuteOf(AT) + 2).price, undefined)
+  t.equal(latest.status('binance').watermark, clock.now(), 'the frame that told counts')
 })
 
 // docs/faults.md, 98

@@ -1,6 +1,6 @@
 import type { Gap, GapReason } from '@kimchi/core'
 import t from 'tap'
-import { HeldBack } from '../../src/coins/held-back.ts'
+import { CoinsWithoutRows } from '../../src/coins/coins-without-rows.ts'
 import { figuresOf } from '../../src/figures.ts'
 import { notesOf } from '../../src/readiness.ts'
 import { statusWith } from '../support/ingester-status.ts'
@@ -9,12 +9,12 @@ const M = 29_000_000
 
 /** Says what is held back after some minutes of these gaps; each other coin has a sample. */
 function open() {
-  const heldBack = new HeldBack()
+  const withoutRows = new CoinsWithoutRows()
   let minute = M
   const pass = (
     gaps: Readonly<Record<string, GapReason>>,
     samples: readonly string[] = [],
-    quarantined: Parameters<HeldBack['noteMinute']>[1] = [],
+    quarantined: Parameters<CoinsWithoutRows['noteMinute']>[1] = [],
   ) => {
     minute += 1
     const all = Object.entries(gaps).map(([symbol, reason]): Gap => {
@@ -22,11 +22,11 @@ function open() {
       return { symbol, minute, reason, prices }
     })
     const stored = samples.map(symbol => ({ symbol, minute }))
-    heldBack.noteMinute({ minute, gaps: all, samples: stored as never }, quarantined)
-    return heldBack.status().map(({ symbol, reason }) => `${symbol} ${reason}`)
+    withoutRows.noteMinute({ minute, gaps: all, samples: stored as never }, quarantined)
+    return withoutRows.status().map(({ symbol, reason }) => `${symbol} ${reason}`)
   }
-  const status = () => ({ ...statusWith({ base: { index: 0 } }), heldBack: heldBack.status() })
-  return { heldBack, pass, status, notes: () => notesOf(status()), minute: () => minute }
+  const status = () => ({ ...statusWith({ base: { index: 0 } }), heldBack: withoutRows.status() })
+  return { withoutRows, pass, status, notes: () => notesOf(status()), minute: () => minute }
 }
 
 // docs/faults.md, 131
@@ -57,11 +57,11 @@ t.test(
 )
 
 t.test('a coin that candles fill is not held back', async t => {
-  const { heldBack, pass, minute } = open()
+  const { withoutRows, pass, minute } = open()
   pass({}, ['ETH'])
   for (let at = 0; at < 5; at++) {
     t.strictSame(pass({ ETH: 'no-upbit-price' }), [])
-    heldBack.noteStored([{ symbol: 'ETH', minute: minute() }])
+    withoutRows.noteStored([{ symbol: 'ETH', minute: minute() }])
   }
 })
 

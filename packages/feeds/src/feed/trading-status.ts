@@ -2,10 +2,10 @@ import {
   type Context,
   type EpochMs,
   type Exchange,
+  type LatestTicks,
   type Market,
   MINUTE_MS,
   type Milliseconds,
-  type TickSink,
 } from '@kimchi/core'
 import type { Asked } from '../http.ts'
 import type { TradingPrices } from '../rest/trading-prices.ts'
@@ -33,11 +33,11 @@ export interface Answer {
 }
 
 /** How to ask an exchange, and where its answers go. */
-export interface StatusRequestOptions {
+export interface TradingStatusOptions {
   readonly exchange: Exchange
   /** Asks; resolves with the answer to this or to the last request, or with undefined where that says nothing. */
   readonly ask: () => Promise<Answer | undefined>
-  readonly sink: Pick<TickSink, 'record' | 'setTradable'>
+  readonly sink: Pick<LatestTicks, 'record' | 'setTradable'>
   readonly counters: FeedCounters
 }
 
@@ -45,10 +45,10 @@ export interface StatusRequestOptions {
  * Asks an exchange once a minute which markets trade, and at once where current prices are missing. A market that two
  * answers in a row lack, 15 s apart or more, does not trade. A request that fails is repeated with backoff.
  */
-export class StatusRequests {
+export class TradingStatus {
   /** When the exchange last answered; when this was opened, before the first answer. */
   answeredAt: EpochMs
-  readonly #options: StatusRequestOptions
+  readonly #options: TradingStatusOptions
   readonly #context: Context
   /** Markets that the last answer lacked, and since when they have to be confirmed, or are. */
   #absent: ReadonlyMap<Market, Asked> = new Map()
@@ -59,7 +59,7 @@ export class StatusRequests {
   /** Aborted to end the wait for the next request. AbortSignal.any would leave a dependant on the feed's signal each time. */
   #idle = new AbortController()
 
-  constructor(options: StatusRequestOptions, context: Context) {
+  constructor(options: TradingStatusOptions, context: Context) {
     this.#options = options
     this.#context = context
     this.answeredAt = context.clock.now()

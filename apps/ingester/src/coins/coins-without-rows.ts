@@ -30,7 +30,7 @@ export interface Held {
 }
 
 /** Coins whose newest row is two minutes old or older although nothing holds back all of them. */
-export class HeldBack {
+export class CoinsWithoutRows {
   /** The newest minute of each coin that was stored; of one without, that before the first report. */
   #newest = new Map<string, EpochMinute>()
   #held: readonly Held[] = []

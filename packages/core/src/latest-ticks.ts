@@ -26,8 +26,6 @@ export class LatestTicks {
     binance: new ExchangeTicks(),
   }
   readonly #lateTicks = { upbit: 0, binance: 0 }
-  /** Ends the wait of {@link untilPassed}. */
-  #awaited: { readonly minute: EpochMinute; readonly resolve: () => void } | undefined
 
   /**
    * Refuses a tick that is dated ahead: its market's price is unknown then. A late frame shows no more than a trade.
@@ -52,10 +50,7 @@ export class LatestTicks {
       return true
     }
     exchange.ticksOf(tick.market).add(tick)
-    if (isStream && eventAt > exchange.watermark) {
-      exchange.watermark = eventAt
-      if (this.#awaited !== undefined && this.#havePassed(this.#awaited.minute)) this.#awaited.resolve()
-    }
+    if (isStream) exchange.watermark = Math.max(exchange.watermark, eventAt)
     return false
   }
 
@@ -97,17 +92,11 @@ export class LatestTicks {
     return ticks.legBefore(minute, pricesFrom, DISORDER_MS[exchange])
   }
 
-  /** Whether the stream has come so far that every frame from before M has arrived, if none was lost. */
-  hasPassed(exchange: Exchange, minute: EpochMinute): boolean {
-    return this.#exchanges[exchange].watermark >= minuteStart(minute) + DISORDER_MS[exchange]
-  }
-
-  /** Resolves when both streams have passed M, if they do before the next call. */
-  untilPassed(minute: EpochMinute): Promise<void> {
-    if (this.#havePassed(minute)) return Promise.resolve()
-    return new Promise(resolve => {
-      this.#awaited = { minute, resolve }
-    })
+  /** Whether both streams have come so far that every frame from before M has arrived, if none was lost. */
+  havePassed(minute: EpochMinute): boolean {
+    const { upbit, binance } = this.#exchanges
+    const start = minuteStart(minute)
+    return upbit.watermark >= start + DISORDER_MS.upbit && binance.watermark >= start + DISORDER_MS.binance
   }
 
   /** Whether any market of the exchange is known to have traded in the minute that ends at M. */
@@ -132,10 +121,6 @@ export class LatestTicks {
       /** Markets that the exchange says do not trade now. */
       halted: [...markets].filter(([, { haltedAt }]) => haltedAt !== undefined).map(([market]) => market),
     }
-  }
-
-  #havePassed(minute: EpochMinute): boolean {
-    return this.hasPassed('upbit', minute) && this.hasPassed('binance', minute)
   }
 }
 

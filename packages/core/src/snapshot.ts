@@ -76,5 +76,5 @@ function obstacleTo(latest: LatestTicks, minute: EpochMinute): 'clock-skew' | 'b
   const isAny = (test: (exchange: Exchange) => boolean) => test('upbit') || test('binance')
   if (isAny(exchange => latest.skewedBefore(exchange, minute))) return 'clock-skew'
   if (isAny(exchange => !latest.tradedBefore(exchange, minute))) return undefined
-  return isAny(exchange => !latest.hasPassed(exchange, minute)) ? 'behind' : undefined
+  return latest.havePassed(minute) ? undefined : 'behind'
 }

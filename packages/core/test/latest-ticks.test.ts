@@ -250,12 +250,14 @@ t.test('after our clock stepped back everything begins anew, for that exchange a
     binanceTick(USDT, 1, at(80)),
     seed(USDT, 9, at(85)),
     upbitTick(BTC, 1, at(-5)),
+    upbitTick('KRW-ETH', 1, at(85)),
     binanceTick('ETHUSDT', 1, at(85)),
   )
+  t.ok(latest.havePassed(M))
   latest.setTradable('binance', 'ETHUSDT', false, at(89))
   latest.interrupted({ exchange: 'binance', pricesFrom: at(-1), isClockBack: true })
   t.equal(priceBefore(latest, M + 2, USDT), undefined)
-  t.equal(latest.hasPassed('binance', M), false)
+  t.equal(latest.havePassed(M), false)
   t.strictSame(latest.status('binance').halted, [])
   t.equal(priceBefore(latest, M), 1, 'the other exchange')
   latest.record(seed(USDT, 2, at(5)))
@@ -287,19 +289,13 @@ t.test('a seed that was asked for before the stream was whole again may lack a l
 
 t.test('tells when both streams have passed M', async t => {
   const latest = record(upbitTick(BTC, 1, at(1.6)))
-  let passed = 0
-  const wait = async () => {
-    await latest.untilPassed(M)
-    passed += 1
-  }
-  const waiting = wait()
   latest.record(binanceTick(USDT, 1, at(0.999)))
-  await Promise.resolve()
-  t.equal(passed, 0)
+  t.notOk(latest.havePassed(M), 'Binance has not')
   latest.record(binanceTick(USDT, 1, at(1)))
-  await waiting
-  await wait()
-  t.equal(passed, 2, 'at once where they have')
+  t.ok(latest.havePassed(M))
+  latest.record(binanceTick(USDT, 1, at(0.5)))
+  t.ok(latest.havePassed(M), 'whatever comes late')
+  t.notOk(record(upbitTick(BTC, 1, at(1.599)), binanceTick(USDT, 1, at(9))).havePassed(M), 'Upbit has not')
 })
 
 t.test('remembers the newest three traded minutes, in whatever order they come', async () => {

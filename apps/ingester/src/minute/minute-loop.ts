@@ -41,7 +41,7 @@ export class MinuteLoop {
   /** Samples each minute until the signal aborts. */
   async run(): Promise<void> {
     const { latest, onMinute } = this.#options
-    for await (const turn of minuteTurns(minute => latest.untilPassed(minute), this.#context)) {
+    for await (const turn of minuteTurns(latest, this.#context)) {
       const report = this.#sample(turn)
       this.#note(report)
       onMinute(report)

@@ -1,6 +1,7 @@
 import {
   type Context,
   type EpochMinute,
+  type LatestTicks,
   MINUTE_MS,
   type Milliseconds,
   minuteOf,
@@ -16,6 +17,9 @@ const EARLIEST_SNAPSHOT_MS: Milliseconds = 2_000
 /** How long after M the exchanges' streams may take to pass it. */
 const LATEST_SNAPSHOT_MS: Milliseconds = 5_000
 
+/** How often we look meanwhile whether they have. */
+const LOOK_EVERY_MS: Milliseconds = 50
+
 /** Longest uninterrupted wait, so that a stepped wall clock is noticed within a second. */
 const LONGEST_WAIT_MS: Milliseconds = 1_000
 
@@ -27,12 +31,11 @@ export interface MinuteTurn {
 }
 
 /**
- * Yields each minute M once, from M + 2 s of the wall clock as soon as it is complete, by M + 5 s whether
- * complete or not. Ends when `signal` aborts. A clock that steps back goes on from where it stands.
- * @param untilComplete resolves when the streams have passed the minute; it may never
+ * Yields each minute M once, from M + 2 s of the wall clock as soon as the streams have passed it, by M + 5 s whether
+ * they have or not. Ends when `signal` aborts. A clock that steps back goes on from where it stands.
  */
 export async function* minuteTurns(
-  untilComplete: (minute: EpochMinute) => Promise<void>,
+  latest: Pick<LatestTicks, 'havePassed'>,
   { clock, signal }: Pick<Context, 'clock' | 'signal'>,
 ): AsyncGenerator<MinuteTurn, void, void> {
   const dueAt = (minute: EpochMinute) => minuteStart(minute) + EARLIEST_SNAPSHOT_MS
@@ -48,9 +51,9 @@ export async function* minuteTurns(
     }
     const minute = lastDue()
     last = minute
-    const complete = new AbortController()
-    void untilComplete(minute).then(() => complete.abort())
-    await clock.wait(LATEST_SNAPSHOT_MS - EARLIEST_SNAPSHOT_MS, complete.signal)
+    const giveUpAt = clock.elapsed() + LATEST_SNAPSHOT_MS - EARLIEST_SNAPSHOT_MS
+    while (!latest.havePassed(minute) && clock.elapsed() < giveUpAt && !signal.aborted)
+      await clock.wait(LOOK_EVERY_MS, signal)
     if (signal.aborted) return
     yield { minute, lateMs: clock.now() - dueAt(minute) }
   }

@@ -11,10 +11,8 @@ function collect(t: Test, startedAt: number, isComplete = (_minute: number, _now
   const turns: (MinuteTurn & { at: number })[] = []
   const running = (async () => {
     const { signal } = ending
-    const untilComplete = async (minute: number) => {
-      while (!isComplete(minute, clock.now()) && !signal.aborted) await clock.wait(100, signal)
-    }
-    for await (const turn of minuteTurns(untilComplete, { clock, signal })) {
+    const latest = { havePassed: (minute: number) => isComplete(minute, clock.now()) }
+    for await (const turn of minuteTurns(latest, { clock, signal })) {
       turns.push({ ...turn, at: clock.now() })
     }
   })()
@@ -88,11 +86,13 @@ t.test('a clock that steps back 90 s goes on from where it stands', async t => {
   )
 })
 
-t.test('ends at once when aborted in the middle of a minute', async t => {
-  const { clock, ending, running, turns } = collect(t, MIDNIGHT + 30_000)
-  await clock.advance(5_000)
-  ending.abort()
-  await running
-  t.equal(turns.length, 0)
-  t.equal(clock.waiting, 0, 'no timer is left')
+t.test('ends at once when aborted in the middle of a minute, or of the wait for its streams', async t => {
+  for (const passedMs of [5_000, 32_500]) {
+    const { clock, ending, running, turns } = collect(t, MIDNIGHT + 30_000, () => false)
+    await clock.advance(passedMs)
+    ending.abort()
+    await running
+    t.equal(turns.length, 0)
+    t.equal(clock.waiting, 0, 'no timer is left')
+  }
 })

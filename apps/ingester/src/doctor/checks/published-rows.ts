@@ -46,7 +46,7 @@ export async function watchRows(coins: readonly Coin[], access: ExchangeAccess):
   const snapshots: Snapshot[] = []
   const candles: Candles[] = []
   try {
-    for await (const { minute } of minuteTurns(minute => latest.untilPassed(minute), context)) {
+    for await (const { minute } of minuteTurns(latest, context)) {
       if (minuteStart(minute) < from) continue
       snapshots.push(takeSnapshot(latest, minute, coins))
       onProgress(`fetching the candles before ${formatTimestamp(minute)} UTC`)

@@ -3,13 +3,14 @@ import type { AddressInfo } from 'node:net'
 import type { Context, Interruption, Market, Milliseconds, Tick } from '@kimchi/core'
 import { createManualClock, type ManualClock } from '@kimchi/core/testing'
 import { startSimulator } from '@kimchi/simulator'
-import { createMemoryLog } from '@kimchi/testkit'
+import { createMemoryLog, eventually, passUntil } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { createDoors, type DoorOptions } from '../src/door/door.ts'
 import { type Feed, type FeedOptions, openFeed } from '../src/feed/feed.ts'
 import { RestClient } from '../src/rest/client.ts'
 import type { TradingPrices } from '../src/rest/trading-prices.ts'
 import { Retry } from '../src/retry.ts'
+import { scriptExchange, untilRead } from './scripted-exchange.ts'
 
 /** When the tests' clock starts. */
 export const AT = Date.UTC(2026, 10, 20, 12)
@@ -78,6 +79,26 @@ export function watchFeed(
   )
   t.teardown(() => feed.close())
   return { feed, clock, ticks, interruptions, tradable, forgotten, missed, log }
+}
+
+/** A feed at an exchange that sends what a test makes it send; resolves when it has subscribed. */
+export async function openScripted(
+  t: Test,
+  options: Omit<Parameters<typeof watchFeed>[1], 'bases'>,
+  clock = createManualClock(AT),
+) {
+  const exchange = await scriptExchange(t)
+  const watched = watchFeed(t, { bases: exchange.url, ...options }, clock)
+  const subscribed = (peer = 0) => (exchange.peers[peer]?.received.length ?? 0) > 0
+  await eventually('the subscription', subscribed)
+  /** Sends a frame on a connection, by default the first, and waits until it is read. */
+  const send = async (frame: string | Buffer, peer = 0) => {
+    exchange.peers[peer]?.socket.send(frame)
+    await untilRead(exchange.peers[peer])
+  }
+  /** Lets time pass until this connection has subscribed, the first successor by default. */
+  const untilNext = (peer = 1) => passUntil(clock, 'the next connection', () => subscribed(peer))
+  return { exchange, send, untilNext, ...watched }
 }
 
 type Bases = string | readonly string[] | DoorOptions['rest']

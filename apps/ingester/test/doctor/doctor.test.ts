@@ -9,7 +9,7 @@ import t, { type Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { examine } from '../../src/doctor/examine.ts'
 import { createRecorder, type Recorder } from '../../src/doctor/exchange-recorder.ts'
-import { type Finding, lineOf, summaryOf } from '../../src/doctor/finding.ts'
+import { type CheckName, type Finding, lineOf, summaryOf } from '../../src/doctor/finding.ts'
 import { silent } from '../support/backfill-bench.ts'
 import { lie, MARKET_COINS } from '../support/market.ts'
 
@@ -131,35 +131,154 @@ t.test('one base of two answers: ok, with what the other said', async t => {
   t.match(finding('bases'), { seen: /refused: .*ECONNREFUSED/s })
 })
 
-t.test('an Origin header on the way: FAIL, since Upbit counts it in a group of its own', async t => {
-  const { of, finding } = await examined(t, {
-    alter: (_url, answer) => ({
-      ...answer,
-      headers: new Headers({ 'remaining-req': 'group=origin; min=6; sec=0' }),
-    }),
-  })
-  t.strictSame(of('FAIL'), ['bases'])
-  t.match(finding('bases'), { seen: /group=origin/ })
+const changed = (url: string, part: string, change: (body: unknown) => unknown, answer: RestAnswer) =>
+  url.includes(part) ? { ...answer, body: change(answer.body) } : answer
+
+/** Counts requests in this group of Upbit's. */
+const inGroup = (counted: string): Pick<Case, 'alter'> => ({
+  alter: (_url, answer) => ({ ...answer, headers: new Headers({ 'remaining-req': counted }) }),
 })
 
-t.test('one coin of all is matched: FAIL', async t => {
-  const { of } = await examined(t, {
+const warnOf = (market: string): Pick<Case, 'alter'> => {
+  const market_event = { warning: false, caution: { GLOBAL_PRICE_DIFFERENCES: true } }
+  const change = (body: unknown) =>
+    (body as { market: string }[]).map(entry =>
+      entry.market === market ? { ...entry, market_event } : entry,
+    )
+  return { alter: (url, answer) => changed(url, '/v1/market/all', change, answer) }
+}
+
+interface Judged extends Case {
+  readonly fault?: Parameters<Simulator['faults']['set']>[0]
+  /** The checks that fail, and no others. */
+  readonly fails?: readonly CheckName[]
+  /** One that fails, beside what follows from it. */
+  readonly failsAmongOthers?: CheckName
+  /** Those that cannot be known. @default any */
+  readonly unknown?: readonly CheckName[]
+  readonly found?: { readonly [check in CheckName]?: object }
+}
+
+const FAR = [...MARKET_COINS, ...lie('FAR', 1.2)]
+
+// docs/faults.md, 104
+const CASES: Readonly<Record<string, Judged>> = {
+  'an Origin header on the way, which Upbit counts in a group of its own: FAIL': {
+    ...inGroup('group=origin; min=6; sec=0'),
+    fails: ['bases'],
+    found: { bases: { seen: /group=origin/ } },
+  },
+  'another name of the group of candles is shown, and no FAIL': {
+    ...inGroup('group=quotation; min=600; sec=9'),
+    unknown: ['bases'],
+    found: { bases: { seen: /group=quotation/ } },
+  },
+  'one coin of all is matched: FAIL': {
     alter: (url, answer) => {
-      if (!url.includes('exchangeInfo')) return answer
-      const { symbols } = answer.body as { symbols: { symbol: string }[] }
-      return { ...answer, body: { symbols: symbols.filter(({ symbol }) => symbol === 'BTCUSDT') } }
+      const one = { symbol: 'BTCUSDT' }
+      const isOne = ({ symbol }: typeof one) => symbol === one.symbol
+      const change = (body: unknown) => ({
+        symbols: (body as { symbols: (typeof one)[] }).symbols.filter(isOne),
+      })
+      return changed(url, 'exchangeInfo', change, answer)
     },
-  })
-  t.strictSame(of('FAIL'), ['lists'])
-})
+    fails: ['lists'],
+  },
+  'a subscription sent again brings no SNAPSHOTs: FAIL': {
+    fault: { kind: 'snapshots-once', exchange: 'upbit' },
+    fails: ['Upbit, renewal'],
+    found: { 'Upbit, renewal': { seen: '9 SNAPSHOTs at first, then 0, 0, 0' } },
+  },
+  'a code is refused: FAIL with what Upbit says, and prices come from nowhere': {
+    fault: { kind: 'reject', exchange: 'upbit', market: 'KRW-ADA' },
+    fails: ['Upbit, codes'],
+    found: { 'Upbit, codes': { seen: /error frame: .*INVALID_PARAM/, advice: /DENY=/ } },
+  },
+  'a code is refused and its coin is denied: ok, as the advice says': {
+    env: () => ({ DENY: 'ADA' }),
+    fault: { kind: 'reject', exchange: 'upbit', market: 'KRW-ADA' },
+    unknown: [],
+  },
+  'frames that cannot be read: FAIL, with their number and the first reason': {
+    fault: { kind: 'garbage', exchange: 'binance', market: 'XRPUSDT', shape: 'noise' },
+    failsAmongOthers: 'Binance, streams',
+    found: { 'Binance, streams': { seen: /\d+ malformed frames/ } },
+  },
+  'prices of Upbit 0.4 % off, and so between two of its steps: FAIL': {
+    fault: { kind: 'price', exchange: 'upbit', market: 'KRW-SOL', factor: 1.004 },
+    fails: ['rows'],
+    found: {
+      rows: { seen: /KRW-SOL \S+ at 12:\d\d, \S+ by its candle.*KRW-SOL [\d.]+ is no multiple of 100\b/ },
+    },
+  },
+  'prices of Binance 0.4 % off: FAIL': {
+    fault: { kind: 'price', exchange: 'binance', market: 'SOLUSDT', factor: 1.004 },
+    fails: ['rows'],
+    found: { rows: { seen: /^(?!.*no multiple).*SOLUSDT \S+ at 12:\d\d, \S+ by its candle/ } },
+  },
+  'a market that trades is said to be suspended or in PREVIEW: FAIL, with the reason': {
+    fault: { kind: 'state', exchange: 'upbit', market: 'KRW-ADA', state: 'PREVIEW' },
+    fails: ['rows'],
+    found: { rows: { seen: /ADA has no row at 12:\d\d \(halt\w+\) although it traded/ } },
+  },
+  'symbolStatus is ignored: FAIL, since a halted symbol is listed as trading': {
+    alter: (url, answer) => {
+      const old = { symbol: 'OLDUSDT', price: '1.00000000' }
+      return changed(url, 'symbolStatus', body => [...(body as unknown[]), old], answer)
+    },
+    prepare: simulator =>
+      simulator.list({ id: 'old', price: 1, binance: { asset: 'OLD', tradesPerMinute: 5 } }),
+    fault: { kind: 'halt', exchange: 'binance', market: 'OLDUSDT' },
+    fails: ['Binance, streams'],
+    found: { 'Binance, streams': { seen: /1 of \d+ that do not trade are: OLDUSDT/ } },
+  },
+  'one frame of Upbit in seven comes 2.4 to 4 s late: FAIL, with the disorder that was seen': {
+    fault: { kind: 'lag', exchange: 'upbit', minMs: 2_400, maxMs: 4_000, share: 0.15 },
+    failsAmongOthers: 'disorder',
+    found: { disorder: { seen: /upbit [234]\d{3} ms at most in \d+ frames, 1600 ms are waited for/ } },
+  },
+  'a symbol of Binance is silent: FAIL when its candles have trades': {
+    fault: { kind: 'silence', exchange: 'binance', market: 'DOGEUSDT' },
+    fails: ['rows'],
+    found: { rows: { seen: /DOGEUSDT is silent although it trades/ } },
+  },
+  'candles that cannot be had: unknown': {
+    fault: { kind: 'refuse', exchange: 'binance', market: 'LINKUSDT', status: 500, on: 'rest' },
+    unknown: ['rows'],
+    found: { rows: { seen: /LINKUSDT has no candle/ } },
+  },
+  'candles 40 s late: FAIL': {
+    fault: { kind: 'late-candles', exchange: 'upbit', lateMs: 40_000 },
+    fails: ['candles'],
+    found: { candles: { seen: /KRW-BTC not there after 10 s/ } },
+  },
+  'a pair is far off the median: suspect': {
+    coins: FAR,
+    unknown: ['pairs'],
+    found: { pairs: { seen: /The true FAR \(KRW-FAR\) and FARUSDT \d\d\.\d\d % \(suspect\)/ } },
+  },
+  'a pair is far off the median, and Upbit itself warns of it: ok': {
+    coins: FAR,
+    ...warnOf('KRW-FAR'),
+    found: { pairs: { seen: /probably true, Upbit warns of it/ } },
+    unknown: [],
+  },
+}
 
-t.test('a subscription sent again brings no SNAPSHOTs: FAIL', async t => {
-  const { of, finding } = await examined(t, {
-    prepare: ({ faults }) => faults.set({ kind: 'snapshots-once', exchange: 'upbit' }),
+for (const [name, { fault, fails = [], failsAmongOthers, unknown, found = {}, ...each }] of Object.entries(
+  CASES,
+))
+  t.test(name, async t => {
+    const prepare = (simulator: Simulator) => {
+      each.prepare?.(simulator)
+      if (fault !== undefined) simulator.faults.set(fault)
+    }
+    const { of, finding } = await examined(t, { ...each, prepare })
+    if (failsAmongOthers === undefined) t.strictSame(of('FAIL'), fails)
+    else t.ok(of('FAIL').includes(failsAmongOthers))
+    if (unknown !== undefined) t.strictSame(of('unknown'), unknown)
+    for (const [check, wanted] of Object.entries(found)) t.match(finding(check as CheckName), wanted)
   })
-  t.strictSame(of('FAIL'), ['Upbit, renewal'])
-  t.match(finding('Upbit, renewal'), { seen: '9 SNAPSHOTs at first, then 0, 0, 0' })
-})
 
 t.test('a subscription sent again brings no SNAPSHOT of one market: FAIL, which names it', async t => {
   let forget: (() => unknown) | undefined
@@ -176,149 +295,6 @@ t.test('a subscription sent again brings no SNAPSHOT of one market: FAIL, which 
   t.ok(of('FAIL').includes('Upbit, renewal'))
   t.match(finding('Upbit, renewal'), { seen: /^9 SNAPSHOTs at first, then 8, 8, 8; not of KRW-ADA$/ })
 })
-
-t.test('a code is refused: FAIL with what Upbit says, and prices come from nowhere', async t => {
-  const { of, finding } = await examined(t, {
-    prepare: ({ faults }) => faults.set({ kind: 'reject', exchange: 'upbit', market: 'KRW-ADA' }),
-  })
-  t.strictSame(of('FAIL'), ['Upbit, codes'])
-  t.match(finding('Upbit, codes'), { seen: /error frame: .*INVALID_PARAM/, advice: /DENY=/ })
-})
-
-t.test('a code is refused and its coin is denied: ok, as the advice says', async t => {
-  const { of } = await examined(t, {
-    env: () => ({ DENY: 'ADA' }),
-    prepare: ({ faults }) => faults.set({ kind: 'reject', exchange: 'upbit', market: 'KRW-ADA' }),
-  })
-  t.strictSame([...of('FAIL'), ...of('unknown')], [])
-})
-
-t.test('frames that cannot be read: FAIL, with their number and the first reason', async t => {
-  const { of, finding } = await examined(t, {
-    prepare: ({ faults }) =>
-      faults.set({ kind: 'garbage', exchange: 'binance', market: 'XRPUSDT', shape: 'noise' }),
-  })
-  t.match(of('FAIL'), ['Binance, streams'])
-  t.match(finding('Binance, streams'), { seen: /\d+ malformed frames/ })
-})
-
-// docs/faults.md, 104
-t.test('prices of frames 0.4 % off: FAIL, on either exchange', async t => {
-  for (const [exchange, market] of [
-    ['upbit', 'KRW-SOL'],
-    ['binance', 'SOLUSDT'],
-  ] as const) {
-    const { of, finding } = await examined(t, {
-      prepare: ({ faults }) => faults.set({ kind: 'price', exchange, market, factor: 1.004 }),
-    })
-    t.strictSame(of('FAIL'), ['rows'])
-    t.match(finding('rows'), { seen: new RegExp(`${market} \\S+ at 12:\\d\\d, \\S+ by its candle`) })
-    const isStepNamed = /KRW-SOL [\d.]+ is no multiple of 100\b/.test(finding('rows')?.seen ?? '')
-    t.equal(isStepNamed, exchange === 'upbit', 'so is a price between two of Upbit’s steps')
-  }
-})
-
-// docs/faults.md, 104
-t.test('a market that trades is said to be suspended or in PREVIEW: FAIL, with the reason', async t => {
-  const { of, finding } = await examined(t, {
-    prepare: ({ faults }) =>
-      faults.set({ kind: 'state', exchange: 'upbit', market: 'KRW-ADA', state: 'PREVIEW' }),
-  })
-  t.strictSame(of('FAIL'), ['rows'])
-  t.match(finding('rows'), { seen: /ADA has no row at 12:\d\d \(halt\w+\) although it traded/ })
-})
-
-// docs/faults.md, 104
-t.test('symbolStatus is ignored: FAIL, since a halted symbol is listed as trading', async t => {
-  const { of, finding } = await examined(t, {
-    alter: (url, answer) => {
-      if (!url.includes('symbolStatus')) return answer
-      return { ...answer, body: [...(answer.body as unknown[]), { symbol: 'OLDUSDT', price: '1.00000000' }] }
-    },
-    prepare: simulator => {
-      const old = { asset: 'OLD', tradesPerMinute: 5 }
-      simulator.list({ id: 'old', price: 1, binance: old })
-      simulator.faults.set({ kind: 'halt', exchange: 'binance', market: 'OLDUSDT' })
-    },
-  })
-  t.strictSame(of('FAIL'), ['Binance, streams'])
-  t.match(finding('Binance, streams'), { seen: /1 of \d+ that do not trade are: OLDUSDT/ })
-})
-
-// docs/faults.md, 104
-t.test(
-  'one frame of Upbit in seven comes 2.4 to 4 s late: FAIL, with the disorder that was seen',
-  async t => {
-    const { of, finding } = await examined(t, {
-      prepare: ({ faults }) =>
-        faults.set({ kind: 'lag', exchange: 'upbit', minMs: 2_400, maxMs: 4_000, share: 0.15 }),
-    })
-    t.ok(of('FAIL').includes('disorder'))
-    t.match(finding('disorder'), {
-      seen: /upbit [234]\d{3} ms at most in \d+ frames, 1600 ms are waited for/,
-    })
-  },
-)
-
-t.test('a symbol of Binance is silent: FAIL when its candles have trades', async t => {
-  const { of, finding } = await examined(t, {
-    prepare: ({ faults }) => faults.set({ kind: 'silence', exchange: 'binance', market: 'DOGEUSDT' }),
-  })
-  t.strictSame(of('FAIL'), ['rows'])
-  t.match(finding('rows'), { seen: /DOGEUSDT is silent although it trades/ })
-})
-
-t.test('candles that cannot be had: unknown', async t => {
-  const { of, finding } = await examined(t, {
-    prepare: ({ faults }) => {
-      faults.set({ kind: 'refuse', exchange: 'binance', market: 'LINKUSDT', status: 500, on: 'rest' })
-    },
-  })
-  t.strictSame(of('FAIL'), [])
-  t.strictSame(of('unknown'), ['rows'])
-  t.match(finding('rows'), { seen: /LINKUSDT has no candle/ })
-})
-
-t.test('another name of the group of candles is shown, and no FAIL', async t => {
-  const { finding } = await examined(t, {
-    alter: (_url, answer) => ({
-      ...answer,
-      headers: new Headers({ 'remaining-req': 'group=quotation; min=600; sec=9' }),
-    }),
-  })
-  t.match(finding('bases'), { outcome: 'unknown', seen: /group=quotation/ })
-})
-
-t.test('candles 40 s late: FAIL', async t => {
-  const { of, finding } = await examined(t, {
-    prepare: ({ faults }) => faults.set({ kind: 'late-candles', exchange: 'upbit', lateMs: 40_000 }),
-  })
-  t.strictSame(of('FAIL'), ['candles'])
-  t.match(finding('candles'), { seen: /KRW-BTC not there after 10 s/ })
-})
-
-t.test('a pair is far off the median: suspect, unless Upbit itself warns of it', async t => {
-  const coins = [...MARKET_COINS, ...lie('FAR', 1.2)]
-  const suspect = await examined(t, { coins })
-  t.strictSame(suspect.of('FAIL'), [])
-  t.strictSame(suspect.of('unknown'), ['pairs'])
-  t.match(suspect.finding('pairs'), { seen: /The true FAR \(KRW-FAR\) and FARUSDT \d\d\.\d\d % \(suspect\)/ })
-  const warned = await examined(t, { coins, alter: warnOf('KRW-FAR') })
-  t.strictSame([...warned.of('FAIL'), ...warned.of('unknown')], [])
-  t.match(warned.finding('pairs'), { seen: /probably true, Upbit warns of it/ })
-})
-
-function warnOf(market: string): NonNullable<Case['alter']> {
-  return (url, answer) => {
-    if (!url.includes('/v1/market/all')) return answer
-    const markets = (answer.body as { market: string }[]).map(entry =>
-      entry.market === market
-        ? { ...entry, market_event: { warning: false, caution: { GLOBAL_PRICE_DIFFERENCES: true } } }
-        : entry,
-    )
-    return { ...answer, body: markets }
-  }
-}
 
 t.test('--record: frames and answers in files that tests can read', async t => {
   const folder = t.testdir()

@@ -5,7 +5,7 @@ import { WebSocketServer } from 'ws'
 import { binanceProtocol } from '../../src/binance.ts'
 import type { Protocol } from '../../src/feed/protocol.ts'
 import { upbitProtocol } from '../../src/upbit.ts'
-import { AT, watchFeed } from '../harness.ts'
+import { AT, openScripted, watchFeed } from '../harness.ts'
 import { miniTicker, refuseWith, scriptExchange, untilRead, upbitTicker } from '../scripted-exchange.ts'
 
 /** One data frame of the protocol's exchange. */
@@ -13,16 +13,13 @@ function frameOf({ exchange }: Protocol, price = 5): string | Buffer {
   return exchange === 'upbit' ? upbitTicker('KRW-BTC', price, AT) : miniTicker('BTCUSDT', String(price), AT)
 }
 
-async function openScripted(t: Test, protocol: Protocol, changes: Partial<Protocol> = {}) {
-  const exchange = await scriptExchange(t)
-  const watched = watchFeed(t, { protocol: { ...protocol, ...changes }, bases: exchange.url })
+async function open(t: Test, protocol: Protocol, changes: Partial<Protocol> = {}) {
+  const scripted = await openScripted(t, { protocol: { ...protocol, ...changes } })
   const bringUp = async (count = 1): Promise<void> => {
-    await eventually(`connection ${count}`, () => exchange.peers.length === count)
-    const before = watched.ticks.length
-    exchange.peers[count - 1]?.socket.send(frameOf(protocol))
-    await eventually('a tick', () => watched.ticks.length > before)
+    await eventually(`connection ${count}`, () => scripted.exchange.peers.length === count)
+    await scripted.send(frameOf(protocol), count - 1)
   }
-  return { exchange, bringUp, ...watched }
+  return { bringUp, ...scripted }
 }
 
 for (const [protocol, limitMs] of [
@@ -35,7 +32,7 @@ for (const [protocol, limitMs] of [
   t.test(
     `${name}: an open connection that answers pings but brings no data is replaced within ${limitMs / 1_000} s`,
     async t => {
-      const { exchange, bringUp, clock, interruptions, feed, ticks } = await openScripted(t, protocol)
+      const { exchange, bringUp, clock, interruptions, feed, ticks } = await open(t, protocol)
       await bringUp()
       const peer = exchange.peers[0]
       for (let acks = 0; acks < 3; acks++) {
@@ -87,7 +84,7 @@ t.test('a handshake that hangs is given up after 10 s', async t => {
 })
 
 t.test('a wall clock that steps by an hour neither ends a live connection nor hides a dead one', async t => {
-  const { exchange, bringUp, clock, ticks, feed } = await openScripted(t, binanceProtocol)
+  const { exchange, bringUp, clock, ticks, feed } = await open(t, binanceProtocol)
   await bringUp()
   clock.step(3_600_000)
   await clock.advance(10_000)
@@ -143,7 +140,7 @@ t.test('refused connections back off, doubling, without a storm', async t => {
 t.test(
   'failures are forgotten after a minute of healthy data, not on opening or at the first frame',
   async t => {
-    const { exchange, bringUp, clock, log } = await openScripted(t, binanceProtocol)
+    const { exchange, bringUp, clock, log } = await open(t, binanceProtocol)
     const delays = () =>
       log.lines.map(({ fields }) => fields.delayMs).filter(delayMs => delayMs !== undefined)
     for (let i = 0; i < 3; i++) {
@@ -176,7 +173,7 @@ t.test(
 
 // docs/faults.md, 18
 t.test('an announced end opens the next connection first, where it costs no minute', async t => {
-  const { exchange, bringUp, clock, feed, ticks, interruptions } = await openScripted(t, binanceProtocol)
+  const { exchange, bringUp, clock, feed, ticks, interruptions } = await open(t, binanceProtocol)
   for (let tick = 0; tick < 30; tick++) {
     await bringUp()
     await clock.advance(2_000)
@@ -201,7 +198,7 @@ t.test('an announced end opens the next connection first, where it costs no minu
 t.test(
   'while no successor can be opened the old connection goes on; when it dies too, that is an interruption',
   async t => {
-    const watched = await openScripted(t, binanceProtocol, { maxAgeMs: 2_000 })
+    const watched = await open(t, binanceProtocol, { maxAgeMs: 2_000 })
     const { exchange, bringUp, clock, feed, ticks, interruptions } = watched
     await bringUp()
     exchange.state.upgrade = refuseWith('503 Service Unavailable')
@@ -223,7 +220,7 @@ t.test(
 
 // docs/faults.md, 16
 t.test('garbage is dropped and counted, the log stays short, and good frames go on', async t => {
-  const { exchange, bringUp, feed, ticks, log } = await openScripted(t, binanceProtocol)
+  const { exchange, bringUp, feed, ticks, log } = await open(t, binanceProtocol)
   await bringUp()
   const socket = exchange.peers[0]?.socket
   const deep = `${'['.repeat(400_000)}${']'.repeat(400_000)}`
@@ -252,7 +249,7 @@ t.test('garbage is dropped and counted, the log stays short, and good frames go 
 
 // docs/faults.md, 16
 t.test('a frame beyond the limit ends the connection, not the feed', async t => {
-  const { exchange, bringUp, clock, feed } = await openScripted(t, upbitProtocol)
+  const { exchange, bringUp, clock, feed } = await open(t, upbitProtocol)
   await bringUp()
   exchange.peers[0]?.socket.send(Buffer.alloc(2_000_000, 0x20))
   await eventually('the end', () => feed.status().malformed === 1)

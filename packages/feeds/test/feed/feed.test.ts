@@ -6,7 +6,7 @@ import { binanceProtocol } from '../../src/binance.ts'
 import { subscribedMarkets } from '../../src/feed/subscribed-markets.ts'
 import { RestClient } from '../../src/rest/client.ts'
 import { upbitProtocol } from '../../src/upbit.ts'
-import { AT, createRest, openDoors, simulate, watchFeed } from '../harness.ts'
+import { AT, createRest, openDoors, openScripted, simulate, watchFeed } from '../harness.ts'
 import {
   acknowledge,
   miniTicker,
@@ -67,21 +67,16 @@ t.test('Binance: every market that trades brings frames and one seed', async t =
 })
 
 t.test('a trading status that fails changes nothing, is counted and requested again', async t => {
-  const exchange = await scriptExchange(t)
   let calls = 0
-  const { feed, clock, ticks, tradable } = watchFeed(t, {
+  const { exchange, send, feed, clock, ticks, tradable } = await openScripted(t, {
     protocol: binanceProtocol,
-    bases: exchange.url,
     tradingPrices: async () => {
       calls += 1
       if (calls < 3) throw new Error('no answer')
       return new Map([['BTCUSDT', 5]])
     },
   })
-  await eventually('the connection', () => exchange.peers.length === 1)
-  await eventually('the subscription', () => exchange.peers[0]?.received.length === 1)
-  exchange.peers[0]?.socket.send(miniTicker('BTCUSDT', '4', AT))
-  await eventually('data', () => ticks.length === 1)
+  await send(miniTicker('BTCUSDT', '4', AT))
   t.equal(calls, 0, 'no price is requested before the subscription is acknowledged: a trade would be lost')
   acknowledge(exchange.peers[0])
   await eventually('a first failure', () => feed.status().statusFailures === 1)
@@ -96,12 +91,10 @@ t.test('a trading status that fails changes nothing, is counted and requested ag
 
 // docs/faults.md, 59
 t.test('Binance: an absence counts when a second answer, 15 s later, lacks the market too', async t => {
-  const exchange = await scriptExchange(t)
   const askedAt: number[] = []
   let listed = ['BTCUSDT', 'ETHUSDT']
-  const { clock, ticks, tradable } = watchFeed(t, {
+  const { clock, ticks, tradable } = await openScripted(t, {
     protocol: { ...binanceProtocol, stallAfterMs: 3_600_000 },
-    bases: exchange.url,
     markets: ['ETHUSDT'],
     tradingPrices: async () => {
       askedAt.push((clock.now() - AT) / 1_000)
@@ -176,19 +169,14 @@ t.test(
 )
 
 t.test('Upbit: the subscription is sent again once a minute, for its snapshots', async t => {
-  const exchange = await scriptExchange(t)
-  const { clock, feed, ticks } = watchFeed(t, {
+  const { exchange, send, clock, feed } = await openScripted(t, {
     protocol: { ...upbitProtocol, pingEveryMs: undefined },
-    bases: exchange.url,
     markets: ['KRW-DOT'],
   })
-  await eventually('the subscription', () => exchange.peers[0]?.received.length === 1)
   const peer = exchange.peers[0]
-  peer?.socket.send(upbitTicker('KRW-BTC', 5, AT, 'REALTIME'))
-  await eventually('data', () => ticks.length === 1)
+  await send(upbitTicker('KRW-BTC', 5, AT, 'REALTIME'))
   await clock.advance(34_999 - 15_000)
-  peer?.socket.send(upbitTicker('KRW-BTC', 5, AT, 'REALTIME'))
-  await eventually('data', () => ticks.length === 2)
+  await send(upbitTicker('KRW-BTC', 5, AT, 'REALTIME'))
   await eventually('the renewal after the silence of 20 seconds', () => peer?.received.length === 2)
   await clock.advance(15_000)
   t.equal(peer?.received.length, 2, 'no other before the next one is due')
@@ -196,23 +184,18 @@ t.test('Upbit: the subscription is sent again once a minute, for its snapshots',
   await eventually('the renewal', () => peer?.received.length === 3)
   t.strictSame(JSON.parse(peer?.received[2] ?? '')[1].codes, [...ALWAYS, 'KRW-DOT'])
   t.equal(feed.status().statusAt, AT, 'not known yet')
-  peer?.socket.send(upbitTicker('KRW-ETH', 5, AT, 'SNAPSHOT'))
-  await eventually('the snapshot', () => ticks.length === 3)
+  await send(upbitTicker('KRW-ETH', 5, AT, 'SNAPSHOT'))
   t.equal(feed.status().statusAt, clock.now())
 })
 
 t.test('Upbit: snapshots are no data', async t => {
-  const exchange = await scriptExchange(t)
-  const { feed, ticks, interruptions } = watchFeed(t, { protocol: upbitProtocol, bases: exchange.url })
-  await eventually('the connection', () => exchange.peers.length === 1)
-  for (const market of ['KRW-BTC', 'KRW-USDT']) {
-    exchange.peers[0]?.socket.send(upbitTicker(market, 5, AT, 'SNAPSHOT'))
-  }
-  await eventually('the snapshots', () => ticks.length === 2)
+  const { send, feed, ticks, interruptions } = await openScripted(t, { protocol: upbitProtocol })
+  for (const market of ['KRW-BTC', 'KRW-USDT']) await send(upbitTicker(market, 5, AT, 'SNAPSHOT'))
+  t.equal(ticks.length, 2)
   t.match(feed.status(), { state: 'connecting', lastDataAt: undefined })
   t.strictSame(interruptions, [])
-  exchange.peers[0]?.socket.send(upbitTicker('KRW-BTC', 5, AT))
-  await eventually('data', () => feed.status().state === 'up')
+  await send(upbitTicker('KRW-BTC', 5, AT))
+  t.equal(feed.status().state, 'up')
   t.strictSame(interruptions, [{ pricesFrom: AT, isClockBack: false }])
 })
 
@@ -220,31 +203,20 @@ t.test(
   'a silence of more than three seconds is an interruption, and current prices are requested',
   async t => {
     for (const protocol of [upbitProtocol, binanceProtocol]) {
-      const exchange = await scriptExchange(t)
-      let asked = 0
-      const tradingPrices = async () => {
-        asked += 1
-        return new Map([['BTCUSDT', asked]])
-      }
       const isUpbit = protocol.exchange === 'upbit'
-      const { clock, feed, ticks, interruptions } = watchFeed(t, {
+      const tradingPrices = async () => new Map([['BTCUSDT', 1]])
+      const { exchange, send, clock, feed, ticks, interruptions } = await openScripted(t, {
         protocol,
-        bases: exchange.url,
         ...(isUpbit ? {} : { tradingPrices }),
       })
-      await eventually('the connection', () => exchange.peers.length === 1)
-      const send = async () => {
-        const frame = isUpbit ? upbitTicker('KRW-BTC', 5, AT) : miniTicker('BTCUSDT', '5', AT)
-        exchange.peers[0]?.socket.send(frame)
-        await untilRead(exchange.peers[0])
-      }
-      await send()
+      const frame = isUpbit ? upbitTicker('KRW-BTC', 5, AT) : miniTicker('BTCUSDT', '5', AT)
+      await send(frame)
       await clock.advance(3_000)
-      await send()
+      await send(frame)
       t.equal(interruptions.length, 1, 'only the start')
       const from = clock.now()
       await clock.advance(3_001)
-      await send()
+      await send(frame)
       t.strictSame(interruptions[1], { pricesFrom: from + 3_001, isClockBack: false })
       t.equal(feed.status().silences, 1)
       if (isUpbit) await eventually('a second subscription', () => exchange.peers[0]?.received.length === 2)
@@ -259,54 +231,44 @@ for (const protocol of [upbitProtocol, binanceProtocol]) {
   const frameOf = (coin: string) =>
     isUpbit ? upbitTicker(marketOf(coin), 5, AT) : miniTicker(marketOf(coin), '5', AT)
   t.test(`${protocol.exchange}: the next connection subscribes to changed markets, opened first`, async t => {
-    const exchange = await scriptExchange(t)
-    const { feed, clock, ticks, forgotten } = watchFeed(t, {
+    const { exchange, send, untilNext, feed, clock, ticks, forgotten } = await openScripted(t, {
       protocol: { ...protocol, stallAfterMs: 3_600_000 },
-      bases: exchange.url,
       markets: [marketOf('DOT'), marketOf('LINK')],
       ...(isUpbit ? {} : { tradingPrices: async () => new Map() }),
     })
-    await eventually('subscription', () => exchange.peers[0]?.received.length === 1)
-    const first = exchange.peers[0]?.socket
-    first?.send(frameOf('DOT'))
-    await eventually('data', () => feed.status().state === 'up')
+    await send(frameOf('DOT'))
     feed.setMarkets([marketOf('LINK'), marketOf('ADA')])
     feed.setMarkets([marketOf('ADA'), marketOf('XRP')])
-    first?.send(frameOf('LINK'))
-    await eventually('the old one is read meanwhile', () => ticks.length === 2)
-    await passUntil(clock, 'the next', () => exchange.peers[1]?.received.length === 1)
+    await send(frameOf('LINK'))
+    t.equal(ticks.length, 2, 'the old one is read meanwhile')
+    await untilNext()
     t.ok(clock.now() - AT <= 60_000)
     t.strictSame(forgotten, [])
-    exchange.peers[1]?.socket.send(frameOf('DOT'))
-    exchange.peers[1]?.socket.send(frameOf('ADA'))
-    await eventually('tick', () => ticks.length === 3)
+    for (const coin of ['DOT', 'ADA']) await send(frameOf(coin), 1)
+    t.equal(ticks.length, 3)
     t.equal(ticks.at(-1)?.market, marketOf('ADA'))
     t.strictSame(forgotten, [marketOf('DOT'), marketOf('LINK')])
-    await eventually('the old one is closed', () => first?.readyState === 3)
+    await eventually('the old one is closed', () => exchange.peers[0]?.socket.readyState === 3)
     t.equal(exchange.peers.length, 2, 'quick changes are one')
   })
 }
 
 t.test('Binance: a market that no connection has yet gets no price from a seed', async t => {
-  const exchange = await scriptExchange(t)
   const latest = new LatestTicks()
-  const clock = createManualClock(AT + 41_000)
   const prices = new Map([
     ['BTCUSDT', 5],
     ['NEWUSDT', 7],
   ])
   const tradingPrices = async () => prices
   const protocol = { ...binanceProtocol, stallAfterMs: 3_600_000 }
-  const { feed } = watchFeed(
+  const { exchange, send, feed, clock } = await openScripted(
     t,
-    { protocol, bases: exchange.url, sink: latest, markets: ['BTCUSDT'], tradingPrices },
-    clock,
+    { protocol, sink: latest, markets: ['BTCUSDT'], tradingPrices },
+    createManualClock(AT + 41_000),
   )
-  await eventually('the subscription', () => exchange.peers[0]?.received.length === 1)
   const trade = async (afterMs: number) => {
     await clock.advance(afterMs)
-    exchange.peers[0]?.socket.send(miniTicker('BTCUSDT', '5', clock.now()))
-    await untilRead(exchange.peers[0])
+    await send(miniTicker('BTCUSDT', '5', clock.now()))
   }
   exchange.state.upgrade = refuseWith('503 Service Unavailable')
   feed.setMarkets(['BTCUSDT', 'NEWUSDT'])
@@ -320,21 +282,15 @@ t.test('Binance: a market that no connection has yet gets no price from a seed',
 })
 
 t.test('Upbit: what a successor said that breaks before it is read is forgotten', async t => {
-  const exchange = await scriptExchange(t)
   const latest = new LatestTicks()
-  const clock = createManualClock(AT + 11_000)
   const protocol = { ...upbitProtocol, stallAfterMs: 3_600_000 }
-  const { feed } = watchFeed(t, { protocol, bases: exchange.url, sink: latest }, clock)
-  await eventually('the subscription', () => exchange.peers[0]?.received.length === 1)
-  const trade = async () => {
-    exchange.peers[0]?.socket.send(upbitTicker('KRW-BTC', 5, clock.now() - 10))
-    await untilRead(exchange.peers[0])
-  }
+  const at = createManualClock(AT + 11_000)
+  const { exchange, send, untilNext, feed, clock } = await openScripted(t, { protocol, sink: latest }, at)
+  const trade = () => send(upbitTicker('KRW-BTC', 5, clock.now() - 10))
   await trade()
   feed.setMarkets(['KRW-NEW'])
-  await passUntil(clock, 'the successor', () => exchange.peers[1]?.received.length === 1)
-  exchange.peers[1]?.socket.send(upbitTicker('KRW-NEW', 9, clock.now() - 1_000, 'SNAPSHOT'))
-  await untilRead(exchange.peers[1])
+  await untilNext()
+  await send(upbitTicker('KRW-NEW', 9, clock.now() - 1_000, 'SNAPSHOT'), 1)
   exchange.state.upgrade = refuseWith('503 Service Unavailable')
   exchange.peers[1]?.socket.close()
   for (let second = 0; second < 50; second++) {
@@ -347,10 +303,8 @@ t.test('Upbit: what a successor said that breaks before it is read is forgotten'
 })
 
 t.test('Binance: a long list is seeded again when its last part is acknowledged', async t => {
-  const exchange = await scriptExchange(t)
-  const { clock, ticks } = watchFeed(t, {
+  const { exchange, clock, ticks } = await openScripted(t, {
     protocol: binanceProtocol,
-    bases: exchange.url,
     markets: Array.from({ length: 400 }, (_, i) => `C${i}USDT`),
     tradingPrices: async () => new Map([['C0USDT', 1]]),
   })
@@ -403,48 +357,33 @@ t.test('close ends everything, at any moment, and can be called twice', async t 
 
 // docs/faults.md, 38
 t.test('the frames of a newer connection alone are read, and prices count from its opening', async t => {
-  const exchange = await scriptExchange(t)
   const latest = new LatestTicks()
-  const clock = createManualClock(AT)
-  const send = (peer: number, market: string, price: string) =>
-    exchange.peers[peer]?.socket.send(miniTicker(market, price, clock.now()))
   let asked = 0
-  watchFeed(
-    t,
-    {
-      protocol: binanceProtocol,
-      bases: exchange.url,
-      markets: ['QUIETUSDT'],
-      sink: latest,
-      tradingPrices: async () => {
-        asked += 1
-        return new Map([
-          ['BTCUSDT', 5],
-          ['QUIETUSDT', asked],
-        ])
-      },
+  const { exchange, send, untilNext, clock } = await openScripted(t, {
+    protocol: binanceProtocol,
+    markets: ['QUIETUSDT'],
+    sink: latest,
+    tradingPrices: async () => {
+      asked += 1
+      return new Map([
+        ['BTCUSDT', 5],
+        ['QUIETUSDT', asked],
+      ])
     },
-    clock,
-  )
+  })
   const priceOf = (minute: number) => latest.legBefore('binance', 'QUIETUSDT', minuteOf(AT) + minute).price
-  await eventually('the subscription', () => exchange.peers[0]?.received.length === 1)
   acknowledge(exchange.peers[0])
   await clock.advance(1_000)
-  send(0, 'QUIETUSDT', '1')
-  send(0, 'BTCUSDT', '5')
-  await untilRead(exchange.peers[0])
-  for (let second = 2; second <= 64; second += 2) {
+  await send(miniTicker('QUIETUSDT', '1', clock.now()))
+  for (let second = 0; second <= 64; second += 2) {
+    await send(miniTicker('BTCUSDT', String(second + 1), clock.now()))
     await clock.advance(2_000)
-    send(0, 'BTCUSDT', String(second))
-    await untilRead(exchange.peers[0])
   }
   t.equal(priceOf(1), 1)
-  exchange.peers[0]?.socket.send(
-    '{"stream":"!serverShutdown","data":{"e":"serverShutdown","E":1795222584015}}',
-  )
-  await passUntil(clock, 'the successor', () => exchange.peers[1]?.received.length === 1)
+  await send('{"stream":"!serverShutdown","data":{"e":"serverShutdown","E":1795222584015}}')
+  await untilNext()
   t.ok(clock.now() % 60_000 >= 10_000, 'it is opened ten seconds into the minute')
-  send(1, 'BTCUSDT', '9')
+  await send(miniTicker('BTCUSDT', '9', clock.now()), 1)
   await eventually('the old one is closed', () => exchange.peers[0]?.socket.readyState === 3)
   await clock.advance(5_000)
   t.equal(priceOf(2), undefined, 'what the old one said may have been followed by what it did not say')
@@ -455,64 +394,47 @@ t.test('the frames of a newer connection alone are read, and prices count from i
 
 // docs/faults.md, 85
 t.test('a clock that steps back and a reconnect leave no price from before', async t => {
-  const exchange = await scriptExchange(t)
   const latest = new LatestTicks()
-  const { clock } = watchFeed(t, {
+  const { exchange, send, untilNext, clock } = await openScripted(t, {
     protocol: binanceProtocol,
-    bases: exchange.url,
     markets: ['QUIETUSDT'],
     sink: latest,
   })
-  const send = async (peer: number, market: string) => {
-    exchange.peers[peer]?.socket.send(miniTicker(market, '1', clock.now()))
-    await untilRead(exchange.peers[peer])
-  }
-  await eventually('the subscription', () => exchange.peers[0]?.received.length === 1)
-  await send(0, 'QUIETUSDT')
-  await send(0, 'BTCUSDT')
+  for (const market of ['QUIETUSDT', 'BTCUSDT']) await send(miniTicker(market, '1', clock.now()))
   clock.step(-90_000)
   exchange.peers[0]?.socket.close()
-  await passUntil(clock, 'the next', () => exchange.peers[1]?.received.length === 1)
+  await untilNext()
   await clock.advance(2_000)
-  await send(1, 'BTCUSDT')
+  await send(miniTicker('BTCUSDT', '1', clock.now()), 1)
   t.equal(latest.legBefore('binance', 'QUIETUSDT', minuteOf(AT) + 2).price, undefined)
   t.equal(latest.status('binance').watermark, clock.now(), 'the frame that told counts')
 })
 
 // docs/faults.md, 98
 t.test('frames that drain after a pause show no price, and seeds are asked for when it is over', async t => {
-  const exchange = await scriptExchange(t)
   const latest = new LatestTicks()
-  const { clock, feed } = watchFeed(t, {
+  const prices = new Map([
+    ['BTCUSDT', 5],
+    ['QUIETUSDT', 3],
+  ])
+  const { send, clock, feed } = await openScripted(t, {
     protocol: binanceProtocol,
-    bases: exchange.url,
     markets: ['QUIETUSDT'],
     sink: latest,
-    tradingPrices: async () => {
-      return new Map([
-        ['BTCUSDT', 5],
-        ['QUIETUSDT', 3],
-      ])
-    },
+    tradingPrices: async () => prices,
   })
   const priceOf = () => latest.legBefore('binance', 'QUIETUSDT', minuteOf(AT) + 1).price
-  await eventually('the subscription', () => exchange.peers[0]?.received.length === 1)
-  const send = (market: string, price: string, sentAt = clock.now()) =>
-    exchange.peers[0]?.socket.send(miniTicker(market, price, sentAt))
-  send('QUIETUSDT', '1')
-  await untilRead(exchange.peers[0])
+  await send(miniTicker('QUIETUSDT', '1', clock.now()))
   const pausedAt = clock.now()
   clock.pause(9_000)
-  for (const second of [1, 2, 3]) send('BTCUSDT', '5', pausedAt + second * 1_000)
-  send('QUIETUSDT', '2', pausedAt + 3_500)
-  await untilRead(exchange.peers[0])
+  for (const second of [1, 2, 3]) await send(miniTicker('BTCUSDT', '5', pausedAt + second * 1_000))
+  await send(miniTicker('QUIETUSDT', '2', pausedAt + 3_500))
   t.equal(priceOf(), undefined, 'the trade at which QUIET went from 2 to 3 did not fit into the buffer')
-  send('BTCUSDT', '5')
+  await send(miniTicker('BTCUSDT', '5', clock.now()))
   await eventually('a seed', () => priceOf() !== undefined)
   t.equal(priceOf(), 3)
   await clock.advance(1_500)
-  send('BTCUSDT', '5')
-  await untilRead(exchange.peers[0])
+  await send(miniTicker('BTCUSDT', '5', clock.now()))
   t.equal(priceOf(), 3)
   t.match([feed.status().silences, latest.status('binance').lateTicks], [1, 4])
 })
@@ -521,20 +443,16 @@ t.test('frames that drain after a pause show no price, and seeds are asked for w
 t.test(
   'a frame that cannot be read is told, and its price is taken from the next answer that has it',
   async t => {
-    const exchange = await scriptExchange(t)
     let asked = 0
-    const { clock, ticks, missed, interruptions, feed } = watchFeed(t, {
+    const { send, clock, ticks, missed, interruptions, feed } = await openScripted(t, {
       protocol: { ...binanceProtocol, stallAfterMs: 3_600_000 },
-      bases: exchange.url,
       tradingPrices: async () => {
         asked += 1
         return new Map(asked === 1 ? [] : [['BTCUSDT', 3]])
       },
     })
-    await eventually('the subscription', () => exchange.peers[0]?.received.length === 1)
     for (const frame of [miniTicker('BTCUSDT', '0', AT), miniTicker('BTCUSDT', '5', AT).slice(0, -9), '{'])
-      exchange.peers[0]?.socket.send(frame)
-    await untilRead(exchange.peers[0])
+      await send(frame)
     t.strictSame(missed, ['BTCUSDT', 'BTCUSDT'])
     t.strictSame(interruptions, [{ pricesFrom: AT, isClockBack: false }], 'any market may have been in "{"')
     t.equal(feed.status().malformed, 3)

@@ -1,11 +1,9 @@
 import { LatestTicks, type Market } from '@kimchi/core'
-import { createManualClock } from '@kimchi/core/testing'
-import { passUntil } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { subscribedMarkets } from '../../src/feed/subscribed-markets.ts'
 import { upbitProtocol } from '../../src/upbit.ts'
-import { AT, watchFeed } from '../harness.ts'
-import { scriptExchange, untilRead, upbitTicker } from '../scripted-exchange.ts'
+import { AT, openScripted } from '../harness.ts'
+import { untilRead, upbitTicker } from '../scripted-exchange.ts'
 
 const ALL = subscribedMarkets('upbit', ['KRW-DOT'])
 const OTHERS = ALL.filter(market => market !== 'KRW-DOT')
@@ -13,17 +11,15 @@ const HALF = ['KRW-BTC', 'KRW-ETH', 'KRW-XRP']
 
 /** Upbit, where only BTC trades. The subscription is renewed 35 s into each minute. */
 async function openUpbit(t: Test) {
-  const exchange = await scriptExchange(t)
   const latest = new LatestTicks()
   const protocol = { ...upbitProtocol, pingEveryMs: undefined }
-  const options = { protocol, bases: exchange.url, markets: ['KRW-DOT'], sink: latest }
-  const { clock } = watchFeed(t, options, createManualClock(AT))
+  const options = { protocol, markets: ['KRW-DOT'], sink: latest }
+  const { exchange, clock, untilNext, send: sendFrame } = await openScripted(t, options)
   const renewedAt: number[] = []
   const second = () => (clock.now() - AT) / 1_000
   const send = async (market: Market, origin: 'REALTIME' | 'SNAPSHOT' = 'REALTIME', changes = {}) => {
     const frame = { ...JSON.parse(String(upbitTicker(market, 5, clock.now(), origin))), ...changes }
-    exchange.peers.at(-1)?.socket.send(Buffer.from(JSON.stringify(frame)))
-    await untilRead(exchange.peers.at(-1))
+    await sendFrame(Buffer.from(JSON.stringify(frame)), exchange.peers.length - 1)
   }
   /** Lets time pass; each subscription is answered by SNAPSHOTs of these markets. */
   const pass = async (untilSecond: number, shown: readonly Market[], isSilent = false) => {
@@ -42,10 +38,9 @@ async function openUpbit(t: Test) {
   const cut = async (shown: readonly Market[]) => {
     const count = exchange.peers.length
     exchange.peers.at(-1)?.socket.terminate()
-    await passUntil(clock, 'the next connection', () => exchange.peers[count]?.received.length === 1)
+    await untilNext(count)
     await pass(Math.ceil(second()), shown)
   }
-  await passUntil(clock, 'the subscription', () => exchange.peers[0]?.received.length === 1)
   return { clock, pass, send, cut, renewedAt, halted: () => [...latest.status('upbit').halted].sort() }
 }
 

@@ -4,7 +4,7 @@ import type { Browser, Page } from '@kimchi/testkit/chromium'
 import type { Test } from 'tap'
 import { type Answers, goodAnswers, liveListOf, minuteAt } from './answers.ts'
 import { type Open, testPages } from './views.ts'
-import { installClock, look } from './visit.ts'
+import { look } from './visit.ts'
 
 const ROWS = '.coins tbody tr'
 const DAYS = '.days tbody tr'
@@ -111,7 +111,7 @@ async function languages(t: Test, open: Open) {
 async function firstSeconds(t: Test, open: Open) {
   const good = goodAnswers()
   const answers: Answers = { ...good, list: 'not_ready' }
-  const { page } = await open(t, answers, { prepare: installClock })
+  const { page } = await open(t, answers, { clockFrom: Date.now() })
   await page.getByText('The API has no prices yet. Retrying automatically.').waitFor()
   t.equal(await page.locator('.trouble').count(), 0, 'nothing has failed')
   await page.evaluate("location.hash = '#/BTC'")
@@ -128,7 +128,7 @@ async function firstSeconds(t: Test, open: Open) {
 async function daysInTime(t: Test, open: Open) {
   const good = goodAnswers()
   const answers: Answers = { list: good.list, histories: {} }
-  const { page } = await open(t, answers, { hash: '#/BTC', prepare: installClock })
+  const { page } = await open(t, answers, { hash: '#/BTC', clockFrom: Date.now() })
   let minutes = 0
   const pass = async () => {
     minutes += 1
@@ -163,12 +163,7 @@ const NOTIFICATIONS = `
 
 async function alerts(t: Test, open: Open) {
   const answers = goodAnswers()
-  const { page, asked } = await open(t, answers, {
-    prepare: async page => {
-      await installClock(page)
-      await page.addInitScript(NOTIFICATIONS)
-    },
-  })
+  const { page, asked } = await open(t, answers, { clockFrom: Date.now(), script: NOTIFICATIONS })
   await page.waitForSelector(ROWS)
   await page.getByRole('link', { name: 'BTC Bitcoin' }).click()
   const opener = page.locator('.alert > button')
@@ -211,7 +206,7 @@ async function alerts(t: Test, open: Open) {
 }
 
 async function bankRate(t: Test, open: Open) {
-  const { page } = await open(t, goodAnswers(), { prepare: installClock })
+  const { page } = await open(t, goodAnswers(), { clockFrom: Date.now() })
   await page.waitForSelector(ROWS)
   t.equal(await page.locator('.coins .bank').count(), 0, 'off by default')
   const opener = page.locator('.bank > button')
@@ -249,8 +244,7 @@ async function bankRate(t: Test, open: Open) {
 }
 
 async function twoTabs(t: Test, open: Open) {
-  const prepare = (page: Page) => page.context().addInitScript(NOTIFICATIONS)
-  const { page } = await open(t, goodAnswers(), { prepare })
+  const { page } = await open(t, goodAnswers(), { script: NOTIFICATIONS })
   const set = async (bound: string) => {
     await page.locator('.alert > button').click()
     await page.getByLabel('or above').fill(bound)
@@ -315,8 +309,7 @@ const UNUSABLE_NOTIFICATIONS = `
 `
 
 async function phoneAlert(t: Test, open: Open) {
-  const prepare = (page: Page) => page.addInitScript(UNUSABLE_NOTIFICATIONS)
-  const { page } = await open(t, goodAnswers(), { prepare })
+  const { page } = await open(t, goodAnswers(), { script: UNUSABLE_NOTIFICATIONS })
   await page.locator('.alert > button').click()
   const hint = await page.locator('.alert .hint').textContent()
   t.match(hint, /cannot show.*tab’s title, without a sound/)
@@ -338,9 +331,9 @@ const LATENCY_MS = 400
 
 async function shifts(t: Test, open: Open) {
   const { page } = await open(t, goodAnswers(), {
+    script: SHIFT,
     prepare: async page => {
       await page.setViewportSize({ width: 390, height: 844 })
-      await page.addInitScript(SHIFT)
       await page.route('**/*', async route => {
         await delay(LATENCY_MS)
         await route.continue()
@@ -371,12 +364,7 @@ const WRITTEN = `
 async function growingAge(t: Test, open: Open) {
   // The page asks for no other list within a minute of this one.
   const answers: Answers = { ...goodAnswers(), list: liveListOf(new Date().toISOString().slice(0, 19)) }
-  const { page } = await open(t, answers, {
-    prepare: async page => {
-      await installClock(page)
-      await page.addInitScript(WRITTEN)
-    },
-  })
+  const { page } = await open(t, answers, { clockFrom: Date.now(), script: WRITTEN })
   await page.waitForSelector(`${ROWS} .change`)
   const age = () => page.locator('.status .age').textContent()
   await page.clock.pauseAt((await page.evaluate<number>('Date.now()')) + 10_000)
@@ -406,12 +394,7 @@ const SERVICE = `
 
 async function minutes(t: Test, open: Open) {
   const start = Date.UTC(2026, 10, 21, 13, 5, 20)
-  const { page } = await open(t, goodAnswers(), {
-    prepare: async page => {
-      await installClock(page, start)
-      await page.addInitScript(SERVICE)
-    },
-  })
+  const { page } = await open(t, goodAnswers(), { clockFrom: start, script: SERVICE })
   const asked = () => page.evaluate<number>('window.asked')
   await page.waitForSelector('.coins tbody tr')
   // Later than a slow browser needs to come here, and before the next minute.

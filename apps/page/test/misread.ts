@@ -58,11 +58,7 @@ const MEDIAN_ALERT = `localStorage.setItem('kimchi.bands', '{"median":{"above":-
 async function staleList(t: Test, open: Open) {
   const good = goodAnswers()
   const old = liveListOf(minuteAt(Date.now() - 10 * 60_000))
-  const { page } = await open(
-    t,
-    { ...good, list: old },
-    { prepare: page => page.addInitScript(MEDIAN_ALERT) },
-  )
+  const { page } = await open(t, { ...good, list: old }, { script: MEDIAN_ALERT })
   // A busy machine may need a minute or two to open the page.
   await page.getByText(/^No new minute since .* \(1\d min ago\)/).waitFor()
   t.equal(await page.title(), 'Kimchi premium (USDT)')
@@ -82,13 +78,12 @@ async function secondVisit(t: Test, open: Open) {
   })
   const old = JSON.stringify(liveListOf(minuteAt(Date.now() - 30 * HOUR_MS)))
   const { page, asked } = await open(t, goodAnswers(), {
-    prepare: async page => {
-      await page.addInitScript(`localStorage.setItem('kimchi.live', ${JSON.stringify(old)})`)
-      await page.route('**/api/**', async route => {
+    script: `localStorage.setItem('kimchi.live', ${JSON.stringify(old)})`,
+    prepare: page =>
+      page.route('**/api/**', async route => {
         await held
         await route.continue()
-      })
-    },
+      }),
   })
   const notice = await textOf(page, '.trouble')
   t.match(notice, /^Loading the newest prices… These are from \d{4}-\d\d-\d\d \d\d:\d\d UTC \(30 hr ago\)\.$/)

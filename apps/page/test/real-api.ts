@@ -5,15 +5,7 @@ import type { Browser, Page } from '@kimchi/testkit/chromium'
 import type { Test } from 'tap'
 import { type Stack, startStack } from './stack.ts'
 import { servePage } from './views.ts'
-import {
-  installClock,
-  minuteOnScreen,
-  readDays,
-  readTable,
-  type Visit,
-  type VisitOptions,
-  visit,
-} from './visit.ts'
+import { minuteOnScreen, readDays, readTable, type Visit, type VisitOptions, visit } from './visit.ts'
 
 /** The numbers on the page are those of the API, from each minute to the next, and while it is away. */
 export async function realApi(t: Test, browser: Browser): Promise<void> {
@@ -31,7 +23,7 @@ export async function realApi(t: Test, browser: Browser): Promise<void> {
 type Open = (t: Test, options?: VisitOptions) => Promise<Visit>
 
 async function aMinuteLater(t: Test, open: Open, stack: Stack) {
-  const { page, asked, complaints } = await open(t, { prepare: installClock })
+  const { page, asked, complaints } = await open(t, { clockFrom: Date.now() })
   await page.waitForSelector('.coins tbody tr')
   await checkNumbers(t, page, await askLive(stack))
   await stack.writeNext()

@@ -16,6 +16,13 @@ export interface VisitOptions {
   readonly hash?: string
   readonly locale?: string
   readonly hasTouch?: boolean
+  /**
+   * Milliseconds since the epoch at which a clock starts that the test moves. By more than the 10 s that an answer may
+   * take only with `fastForward`, as answers take real time.
+   */
+  readonly clockFrom?: number
+  /** Runs in the page, and in those that it opens, before the page's own. */
+  readonly script?: string
   /** Called before the page is loaded. */
   readonly prepare?: (page: Page) => Promise<unknown>
 }
@@ -28,7 +35,7 @@ export async function visit(
   t: Teardown,
   browser: Browser,
   base: string,
-  { hash = '', locale = 'en-US', hasTouch = false, prepare }: VisitOptions = {},
+  { hash = '', locale = 'en-US', hasTouch = false, clockFrom, script = '', prepare }: VisitOptions = {},
 ): Promise<Visit> {
   const page = await browser.newPage({ locale, hasTouch, viewport: { width: 1200, height: 800 } })
   t.teardown(() => page.close())
@@ -40,17 +47,12 @@ export async function visit(
   page.on('console', message => {
     if (message.type() === 'error') complaints.push(message.text())
   })
+  if (clockFrom !== undefined) await page.clock.install({ time: clockFrom })
+  await page.context().addInitScript(script)
   await prepare?.(page)
   await page.goto(`${base}${hash}`)
   return { page, asked, complaints }
 }
-
-/**
- * A clock that the test moves. By more than the 10 s that an answer may take only with `fastForward`, as answers take
- * real time.
- * @param time milliseconds since the epoch at which it starts
- */
-export const installClock = (page: Page, time: number = Date.now()) => page.clock.install({ time })
 
 /** A number as it is shown. */
 function read(text: string): number {

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { withTeardown } from '@kimchi/testkit'
+import { KINDS } from './days/plan.ts'
 import { startDayServer } from './days/redis.ts'
 import { type DayEvent, type DayReport, MOST_FINDINGS, runDay } from './days/run-day.ts'
 
@@ -12,12 +13,17 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Math.floor(Date.now() / 1_000)) },
     /** When each day begins, as in `2026-11-30T22:30:00`; drawn without it. */
     start: { type: 'string' },
+    /** Only these kinds of faults come, as in `halt,restart`. */
+    kinds: { type: 'string' },
     /** Shows what happens from here on, as in `2026-11-30T02:31:00`. */
     from: { type: 'string' },
   },
 })
 const [days, minutes] = [Number(values.days), Number(values.minutes)]
 const firstSeed = Number(values.seed)
+const kinds = values.kinds?.split(',')
+const unknown = kinds?.find(kind => KINDS[kind] === undefined)
+if (unknown) throw new Error(`--kinds knows ${Object.keys(KINDS)}, not ${unknown}`)
 const startAt = values.start === undefined ? undefined : Date.parse(`${values.start}Z`)
 const showFrom = values.from === undefined ? Number.POSITIVE_INFINITY : Date.parse(`${values.from}Z`)
 
@@ -28,7 +34,7 @@ await withTeardown(async t => {
   for (let seed = firstSeed; seed < firstSeed + days; seed++) {
     const onMinute = (minute: number) =>
       minute % 60 === 0 && process.stderr.write(`seed ${seed}: ${minute / 60} h\r`)
-    const report = await runDay({ seed, minutes, startAt, server, onEvent, onMinute })
+    const report = await runDay({ seed, minutes, startAt, kinds, server, onEvent, onMinute })
     for (const held of report.atDays) console.log(`seed ${seed}: a day's end: ${JSON.stringify(held)}`)
     console.log(lineOf(report))
     if (report.findings.length > 0) showFailure(report)
@@ -52,9 +58,10 @@ function showFailure({ seed, findings, events }: DayReport): void {
   for (const event of events.filter(event => event.at < at + 60_000).slice(-EVENTS_SHOWN))
     console.log(`  ${shown(event)}`)
   const start = values.start === undefined ? '' : ` --start ${values.start}`
+  const only = values.kinds === undefined ? '' : ` --kinds '${values.kinds}'`
   const from = Number.isFinite(at) ? ` --from ${new Date(at - 60_000).toISOString().slice(0, 19)}` : ''
   console.log(
-    `  ${findings.length} findings; again: npm run days -- --seed ${seed} --minutes ${minutes}${start}${from}`,
+    `  ${findings.length} findings; again: npm run days -- --seed ${seed} --minutes ${minutes}${start}${only}${from}`,
   )
 }
 

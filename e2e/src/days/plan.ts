@@ -9,7 +9,7 @@ import type { Demand } from './oracle.ts'
 import { COINS, RETENTION_DAYS } from './service.ts'
 
 /** All kinds, in the order in which a day draws them. */
-const KINDS: Kinds = { ...EXCHANGE_KINDS, ...NETWORK_KINDS, ...HOST_KINDS, ...REDIS_KINDS }
+export const KINDS: Kinds = { ...EXCHANGE_KINDS, ...NETWORK_KINDS, ...HOST_KINDS, ...REDIS_KINDS }
 
 /** Each day ends without faults for an hour, a shorter run for a fourth of it: what can be known is to be stored by then. */
 const QUIET_MINUTES = 60
@@ -48,9 +48,12 @@ interface Span {
   to: EpochMs
 }
 
-/** Draws the faults of a day from its seed, some at a time, and has them begin and end. */
-export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (what: string) => void) {
-  const { world, ingesters } = parts
+/**
+ * Draws the faults of a day from its seed, some at a time, and has them begin and end.
+ * @param kinds those that come. @default drawn
+ */
+export function planDay(parts: DayParts, draws: Draws, minutes: number, kinds?: readonly string[]) {
+  const { world, ingesters, note } = parts
   const quietMs = Math.min(QUIET_MINUTES, minutes / 4) * MINUTE_MS
   let spans: Span[] = []
   const openSpan = (what: Span['what'], of: string, from: EpochMs, leavesWithin?: number, to = Infinity) => {
@@ -145,8 +148,8 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
   }
   // A day has kinds of its own, which meet often: of all kinds, each would come less than once.
   const shuffled = Object.keys(KINDS).map(name => [draws.next(), name] as const)
-  const names = shuffled.sort(([a], [b]) => a - b).map(([, name]) => name)
-  names.length = draws.of([4, 8, 16, names.length])
+  const drawn = shuffled.sort(([a], [b]) => a - b).slice(0, draws.of([4, 8, 16, shuffled.length]))
+  const names = kinds ?? drawn.map(([, name]) => name)
   const meanMinutes = draws.of([4, 9, 18])
   const meet = (): void => {
     if (world.now >= until) return

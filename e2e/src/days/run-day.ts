@@ -16,6 +16,8 @@ export interface DayOptions {
   readonly minutes?: number
   /** When it begins. @default drawn */
   readonly startAt?: EpochMs | undefined
+  /** Names of {@link KINDS} that come. @default drawn */
+  readonly kinds?: readonly string[] | undefined
   readonly server: Awaited<ReturnType<typeof startDayServer>>
   readonly onEvent?: (event: DayEvent) => void
   /** Hears how many minutes are over. */
@@ -104,7 +106,7 @@ export async function runDay(options: DayOptions) {
   const hasListed = (symbol: string) => oracle.hasListed(symbol)
   const audit = (symbol: string) => oracle.readStored({ redis: redis.raw, coins: [symbol], from: 0, to: 0 })
   const parts = { world, exchanges, redis, ingesters, replica, isAll, find, note, hasListed, audit }
-  const plan = planDay(parts, draws, minutes, note)
+  const plan = planDay(parts, draws, minutes, options.kinds)
   const firstKept = () => Math.floor(world.now / DAY_MS) - RETENTION_DAYS
   const keptAtFirst = firstKept()
   const expired = (day: number) => keptAtFirst <= day && day < firstKept()

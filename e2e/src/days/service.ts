@@ -96,21 +96,21 @@ function fairWeather(): Weather {
 
 /**
  * An operator's import of the day before the retention, of these coins; the returned function is Ctrl-C.
- * @param onEnd hears what it prints last, when it has ended
+ * @param onEnd hears what it has printed, when it has ended
  */
 export function startImport(
   world: World,
   exchanges: ReturnType<typeof openExchanges>,
   redis: DayRedis,
   coins: readonly string[],
-  onEnd: (line: string) => void,
+  onEnd: (printed: string) => void,
 ): () => void {
   const host = new Host('import', world)
   const stopping = new AbortController()
   let printed = ''
   const terminal = new Writable({
     write(text, _encoding, done) {
-      printed = String(text)
+      printed += text
       done()
     },
   })

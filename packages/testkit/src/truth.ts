@@ -35,7 +35,10 @@ export function sampleProblem(sample: Sample, truth: Truth): string | undefined 
     if (price === last || (isLive && truth.unseen?.(market, at))) continue
     return `${exchange}'s last ${market} before the minute is ${last}`
   }
-  return isLive || isExpected(symbol, minute, truth) ? undefined : 'an exchange was not up'
+  const { 'no-rate': hasNoRate, 'no-upbit-price': hasNoPrice, ...others } = reasons(symbol, minute, truth)
+  if (hasNoRate?.() || hasNoPrice?.()) return 'a price is carried for more than an hour'
+  // The stream tells of trades, and a seed counts as one.
+  return isLive || Object.values(others).every(holds => !holds()) ? undefined : 'an exchange was not up'
 }
 
 /**

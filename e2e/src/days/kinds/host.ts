@@ -27,12 +27,14 @@ function halfDay({ world, exchanges, redis, find, note }: DayParts): (printed: s
   void redis.raw.hsetnx(key, date, row)
   void redis.raw.hincrby('{kp}:revisions', PARTIAL, 1)
   return printed => {
-    note(printed)
+    note(printed.split('\n').at(-1) ?? '')
+    // It names what it leaves out.
+    const isDone = /complete/i.test(printed) && !printed.includes(`${PARTIAL}:`)
     world.after(MINUTE_MS, async () => {
       if ((await redis.raw.hget(key, date)) !== row) return
       // A Redis that has become an older one may have it again.
-      const isDone = printed === 'History is complete.' && day() === began && redis.state.lostAt < beganAt
-      if (isDone) find(`${date}T00:00:00`, `half a day of ${PARTIAL} left by an import`)
+      const isJudged = isDone && day() === began && redis.state.lostAt < beganAt
+      if (isJudged) find(`${date}T00:00:00`, `half a day of ${PARTIAL} left by an import`)
       await redis.raw.hdel(key, date)
     })
   }

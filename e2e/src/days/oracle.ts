@@ -42,6 +42,9 @@ interface Seen {
   olderAt?: EpochMs | undefined
 }
 
+/** Minutes. */
+const JOINED_WITHIN = 5
+
 /** What the list must say of a coin. */
 export type Demand = 'live' | 'listed' | 'unlisted' | undefined
 
@@ -135,7 +138,10 @@ export class Oracle {
       if (demand) this.counts[demand] += 1
       const shown = rows.find(row => row.symbol === symbol)?.snapshot_at
       if (demand === 'unlisted' && shown) this.find(at, `still listed: ${symbol} of ${shown}`)
-      if (demand === 'unlisted' || demand === undefined || !isExpected(symbol, minute, this.#truth)) continue
+      // A coin that is heard of for the first time in hours joins with a live sample, or minutes later by a candle.
+      const minutes = demand === 'listed' ? [minute - JOINED_WITHIN, minute] : [minute]
+      const isKnown = minutes.every(each => isExpected(symbol, each, this.#truth))
+      if (demand === 'unlisted' || demand === undefined || !isKnown) continue
       if (demand === 'live' ? shown !== at : !shown) this.find(at, `not ${demand}: ${symbol} is of ${shown}`)
     }
   }

@@ -17,6 +17,9 @@ const QUIET_MINUTES = 60
 /** Minutes after a fault's end by which nothing that can be known is missing: docs/faults.md, 112. */
 const WHOLE_WITHIN = 5
 
+/** Minutes after a fault's end from which each one is live: feeds recover within 120 s. */
+const LIVE_WITHIN = 3
+
 /** The lists are read once an hour, and a pair that nobody has published is compared in the next minute. */
 const TRACKED_WITHIN_MS = 70 * MINUTE_MS
 
@@ -113,11 +116,10 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, kinds?: 
     world.now + forMs > until || ((world.now - startAt) % DAY_MS) + forMs > DAY_MS - quietMs
   const mayCome = (name: string) => minutes <= DAY_MINUTES || !ENDS_OF_INGESTERS.includes(name)
   const active = new Set<string>()
-  let lastEndAt = world.now
-  /** The faults since all was well. */
+  /** The faults since all was well, or none; `to` is the end of the last one. */
   let episode = { from: world.now, to: world.now, kinds: ['start'] }
   const beginOne = async (name: string): Promise<void> => {
-    const { minutes: range, sparesLive = false, wholeWithin = WHOLE_WITHIN, begin } = KINDS[name] as Kind
+    const { minutes: range, sparesLive = false, wholeWithin = LIVE_WITHIN, begin } = KINDS[name] as Kind
     const [least, most] = range.map(Math.log) as [number, number]
     const forMs = Math.ceil(Math.exp(least + draws.next() * (most - least)) * MINUTE_MS)
     // Two of a kind would be another fault: what two answers lack is halted.
@@ -141,7 +143,6 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, kinds?: 
     world.after(forMs, () => {
       note(`${name} ends`)
       active.delete(name)
-      lastEndAt = world.now
       episode.to = world.now
       return end?.()
     })
@@ -183,7 +184,7 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, kinds?: 
   // What keeps an ingester from the lists, or a new pair from a live premium, begins that again: nothing of it is
   // stored before it was compared.
   const isNew = (symbol: string) =>
-    parts.isAll && !parts.hasListed(symbol) && (active.size > 0 || world.now < lastEndAt + TRACKED_WITHIN_MS)
+    parts.isAll && !parts.hasListed(symbol) && (active.size > 0 || world.now < episode.to + TRACKED_WITHIN_MS)
   /** Whether a coin may lack a minute, without a fault that lasts then. */
   const mayLack = (symbol: string, at: EpochMs) =>
     isHalted(symbol, at) || isAfterHole(symbol, at) || isRelisted(symbol, at) || isNew(symbol)
@@ -211,7 +212,7 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, kinds?: 
     wholeWithin: () => Math.max(...episode.kinds.map(kind => KINDS[kind]?.wholeWithin ?? WHOLE_WITHIN)),
     /** Nothing that can be known is missing any more. */
     recovered: () => {
-      episode = { from: world.now, to: world.now, kinds: [] }
+      episode = { ...episode, from: world.now, kinds: [] }
     },
   }
 }

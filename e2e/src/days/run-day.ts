@@ -160,8 +160,8 @@ export async function runDay(options: DayOptions) {
     oracle.readStoredList(rows, replicas.filter(isCalm))
     await world.passTo((from + minute) * MINUTE_MS + LIVE_WITHIN_MS)
     const isHeard = exchanges.isHeard(from + minute)
-    for (const { documents } of replicas)
-      oracle.readLive(documents.live(), from + minute, symbol => plan.demandOf(symbol, isHeard))
+    const demandOf = (symbol: string) => plan.demandOf(symbol, isHeard)
+    for (const { documents } of replicas) oracle.readLive(documents.live(), from + minute, demandOf)
     await world.passTo((from + minute) * MINUTE_MS + 30_000)
     // Each ingester has one connection to each exchange; a fault may have cut it just then.
     if (minute >= SETTLED_MINUTES && ingesters.every(ingester => ingester.isRunning()))

@@ -29,7 +29,7 @@ export interface Kind {
   readonly minutes: readonly [number, number]
   /** Whether the service lives through it without losing a live minute. @default false */
   readonly sparesLive?: boolean
-  /** Minutes after its end by which nothing is missing, by what docs/faults.md states. @default 5 */
+  /** Minutes after its end by which nothing is missing, by what docs/faults.md states. @default 5, and live again after 3 */
   readonly wholeWithin?: number
   /** Whether it loses frames, which shows when they are the last before a minute's end. @default false */
   readonly losesFrames?: boolean

@@ -13,7 +13,7 @@ import {
   minuteOf,
   REFERENCE_MARKETS,
 } from '@kimchi/core'
-import type { CandlePage, CandleRequest } from '@kimchi/feeds'
+import type { CandlePage, CandleRequest, RestClient } from '@kimchi/feeds'
 import { CARRY_MINUTES, CandleBlock, type MissingCandles } from './candle-block.ts'
 
 /**
@@ -37,8 +37,6 @@ export const CONFIRM_MISSING_AFTER_MS: Milliseconds = MINUTE_MS
  * 45 of each of the four coins at once.
  */
 const MAX_BLOCKS = 270
-
-export type FetchPage = (request: CandleRequest) => Promise<CandlePage>
 
 /** A block that is to be fetched. */
 interface BlockRequest {
@@ -66,15 +64,15 @@ interface CachedBlock {
  * used blocks.
  */
 export class CandleBlockCache {
-  readonly #fetchPage: FetchPage
+  readonly #rest: Pick<RestClient, 'fetchCandles'>
   readonly #clock: Clock
   readonly #log: Log
   readonly #blocks = new Map<string, CachedBlock>()
   readonly #unreadablePages: Record<Exchange, number> = { upbit: 0, binance: 0 }
   #newestMinute: { readonly clockMinute: EpochMinute; readonly minute: Promise<EpochMinute> } | undefined
 
-  constructor(fetchPage: FetchPage, context: Pick<Context, 'clock' | 'log'>) {
-    this.#fetchPage = fetchPage
+  constructor(rest: Pick<RestClient, 'fetchCandles'>, context: Pick<Context, 'clock' | 'log'>) {
+    this.#rest = rest
     this.#clock = context.clock
     this.#log = context.log
   }
@@ -159,7 +157,7 @@ export class CandleBlockCache {
     const first = start - CARRY_MINUTES
     // Upbit answers with the newest candles there are, however old.
     const count = exchange === 'upbit' ? BLOCK_MINUTES.upbit : last - first + 1
-    const page = await this.#fetchPage({ exchange, market, count, last })
+    const page = await this.#rest.fetchCandles({ exchange, market, count, last })
     if (page.message !== undefined) this.#noteUnreadable(exchange, page.message)
     const missing = missingOf({ exchange, count }, page, { first, last, previous })
     return new CandleBlock(page.candles, newest, missing, page.message)
@@ -174,7 +172,7 @@ export class CandleBlockCache {
   async #fetchNewestMinute(clockMinute: EpochMinute): Promise<EpochMinute> {
     try {
       const market = REFERENCE_MARKETS.binance
-      const { candles } = await this.#fetchPage({ exchange: 'binance', market, count: 2 })
+      const { candles } = await this.#rest.fetchCandles({ exchange: 'binance', market, count: 2 })
       const [open] = candles.at(-1) ?? []
       if (open === undefined) throw new KimchiError('KIMCHI_ERR_REST', `binance has no candle of ${market}`)
       return Math.min(open - 1, clockMinute)

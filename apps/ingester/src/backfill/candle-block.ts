@@ -17,8 +17,8 @@ const MAX_LATE_MINUTES = 3
 export type MissingCandles = ReadonlyMap<EpochMinute, 'confirmed' | 'unconfirmed' | 'unreadable'>
 
 /**
- * The candles of one market that decide the minutes of one block: for each minute its own, and earlier ones whose
- * price is carried into the block.
+ * The candles of one market that decide the minutes of one block: for each minute the one that ends at it, and earlier
+ * ones whose price is carried into the block. A candle's minute is always that of its end.
  *
  * Upbit writes no candle for a minute without a trade, Binance writes one for every minute. A missing Binance
  * candle does not mean that nothing traded, so no price is carried across it, nor across a row that cannot be

@@ -14,7 +14,7 @@ import {
 } from '@kimchi/core'
 import { HttpError, type RestClient, Retry } from '@kimchi/feeds'
 import { isRetryable, type SampleReader, type SampleWriter } from '@kimchi/store'
-import { CandleBlockCache, CONFIRM_MISSING_AFTER_MS, type FetchPage } from './candle-block-cache.ts'
+import { CandleBlockCache, CONFIRM_MISSING_AFTER_MS } from './candle-block-cache.ts'
 import { type CoinMinutes, type Decided, decideWindow } from './decide-minutes.ts'
 import { windowsOf } from './windows.ts'
 
@@ -82,7 +82,7 @@ class NotListedYet extends Error {
 export class HistoryImport {
   readonly #options: HistoryImportOptions
   readonly #context: Context
-  readonly #fetchPage: FetchPage
+  readonly #rest: HistoryImportOptions['rest']
   readonly #blocks: CandleBlockCache
   /** The minute of each market's first candle; only of those that were asked for. */
   readonly #firstCandles = new Map<Market, EpochMinute>()
@@ -92,9 +92,15 @@ export class HistoryImport {
     this.#options = options
     this.#context = context
     const mayRetry = (thrown: unknown, failures: number) => !isRefusal(thrown) && failures < MAX_RETRIES
-    this.#fetchPage = request =>
-      this.#retrying(() => options.rest.fetchCandles(request), `the candles of ${request.market}`, mayRetry)
-    this.#blocks = new CandleBlockCache(this.#fetchPage, context)
+    this.#rest = {
+      fetchCandles: request =>
+        this.#retrying(
+          () => options.rest.fetchCandles(request),
+          `the candles of ${request.market}`,
+          mayRetry,
+        ),
+    }
+    this.#blocks = new CandleBlockCache(this.#rest, context)
   }
 
   /**
@@ -195,7 +201,8 @@ export class HistoryImport {
   async #firstCandleOf(market: Market): Promise<EpochMinute> {
     const known = this.#firstCandles.get(market)
     if (known !== undefined) return known
-    const { candles } = await this.#fetchPage({ exchange: 'binance', market, count: 1, first: BINANCE_BEGAN })
+    const request = { exchange: 'binance', market, count: 1, first: BINANCE_BEGAN } as const
+    const { candles } = await this.#rest.fetchCandles(request)
     const first = candles[0]?.[0] ?? Number.NEGATIVE_INFINITY
     this.#firstCandles.set(market, first)
     return first

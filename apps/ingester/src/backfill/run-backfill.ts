@@ -73,7 +73,7 @@ export class Backfill {
   constructor(options: BackfillOptions, context: Context) {
     this.#options = options
     this.#context = context
-    this.#blocks = new CandleBlockCache(request => options.rest.fetchCandles(request), context)
+    this.#blocks = new CandleBlockCache(options.rest, context)
     this.#openMinutes = new OpenMinutes(options.reader, options.days, context)
   }
 

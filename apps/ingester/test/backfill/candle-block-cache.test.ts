@@ -20,8 +20,8 @@ function open({ quiet = 1, binanceNow = () => Number.POSITIVE_INFINITY } = {}) {
   const broken = new Set<Market>()
   /** When a row that cannot be read opens, by market. */
   const spoilt = new Map<Market, number>()
-  const blocks = new CandleBlockCache(
-    async request => {
+  const rest = {
+    fetchCandles: async (request: CandleRequest) => {
       const { exchange, market, count, last = minuteOf(clock.now()) + 1 } = request
       asked.push(request)
       if (broken.has(market)) throw new Error('broken')
@@ -34,8 +34,8 @@ function open({ quiet = 1, binanceNow = () => Number.POSITIVE_INFINITY } = {}) {
       if (bad !== undefined) return unreadableAt(bad, page)
       return { candles: page }
     },
-    { clock, log },
-  )
+  }
+  const blocks = new CandleBlockCache(rest, { clock, log })
   const blockOf = (exchange: Exchange, market: Market, minute: number) =>
     blocks.blockOf(exchange, market, minute)
   const askedFor = (market: Market) => asked.filter(request => request.market === market)
@@ -113,10 +113,8 @@ t.test('the newest minute is known from Binance, whatever our clock says', async
   t.equal(await ahead.blocks.newestMinute(), NOW - 60, 'our clock is an hour ahead')
   await ahead.blocks.blockOf('upbit', 'KRW-A', NOW - 60)
   t.equal(ahead.askedFor('KRW-A')[0]?.last, NOW - 60, 'no open candle is asked for')
-  const empty = new CandleBlockCache(async () => ({ candles: [] }), {
-    clock: createManualClock(minuteStart(NOW)),
-    log: createMemoryLog(),
-  })
+  const context = { clock: createManualClock(minuteStart(NOW)), log: createMemoryLog() }
+  const empty = new CandleBlockCache({ fetchCandles: async () => ({ candles: [] }) }, context)
   await t.rejects(empty.newestMinute(), { message: 'binance has no candle of BTCUSDT' })
 })
 

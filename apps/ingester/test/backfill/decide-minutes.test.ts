@@ -31,13 +31,13 @@ const legs = {
   binanceReference: block([-1, 100_000]),
 }
 
+/** What becomes of M by these legs in place of the usual ones. */
+const outcomeOf = (changes: Partial<typeof legs>) =>
+  candleSampleOrGap({ symbol: 'BTC' }, M, { ...legs, ...changes })
+
 t.test('takes the closes of the candles that open a minute before M, and no later ones', async t => {
-  const later = {
-    ...legs,
-    upbit: block([-2, 1], [-1, 141_400_000], [0, 2]),
-    binance: block([-1, 100_000], [0, 3]),
-  }
-  t.strictSame(candleSampleOrGap({ symbol: 'BTC' }, M, later), {
+  const [upbit, binance] = [block([-2, 1], [-1, 141_400_000], [0, 2]), block([-1, 100_000], [0, 3])]
+  t.strictSame(outcomeOf({ upbit, binance }), {
     symbol: 'BTC',
     minute: M,
     upbitKrw: 141_400_000,
@@ -49,25 +49,15 @@ t.test('takes the closes of the candles that open a minute before M, and no late
 })
 
 t.test('carries an Upbit close over minutes without trades for sixty minutes, not longer', async t => {
-  t.match(candleSampleOrGap({ symbol: 'BTC' }, M, { ...legs, upbit: block([-60, 141_400_000]) }), {
-    upbitKrw: 141_400_000,
-  })
-  t.equal(
-    candleSampleOrGap({ symbol: 'BTC' }, M, { ...legs, upbit: block([-61, 141_400_000]) }),
-    'no-upbit-price',
-  )
-  t.equal(candleSampleOrGap({ symbol: 'BTC' }, M, { ...legs, rate: block([-61, 1_400]) }), 'no-rate')
+  t.match(outcomeOf({ upbit: block([-60, 141_400_000]) }), { upbitKrw: 141_400_000 })
+  t.equal(outcomeOf({ upbit: block([-61, 141_400_000]) }), 'no-upbit-price')
+  t.equal(outcomeOf({ rate: block([-61, 1_400]) }), 'no-rate')
 })
 
 t.test('an exchange without any trade in the minute was down: a gap, whatever could be carried', async t => {
-  const silentUpbit = {
-    upbit: block([-2, 141_400_000]),
-    rate: block([-2, 1_400]),
-    upbitReference: block([-2, 1]),
-  }
-  t.equal(candleSampleOrGap({ symbol: 'BTC' }, M, { ...legs, ...silentUpbit }), 'upbit-down')
-  const flat = { binance: block([-1, 100_000, 0]), binanceReference: block([-1, 100_000, 0]) }
-  t.equal(candleSampleOrGap({ symbol: 'BTC' }, M, { ...legs, ...flat }), 'binance-down')
+  const [old, flat] = [block([-2, 1_400]), block([-1, 100_000, 0])]
+  t.equal(outcomeOf({ upbit: old, rate: old, upbitReference: old }), 'upbit-down')
+  t.equal(outcomeOf({ binance: flat, binanceReference: flat }), 'binance-down')
 })
 
 t.test(
@@ -78,19 +68,15 @@ t.test(
         [since, 100_000],
         ...Array.from({ length: -since - 1 }, (_, at): Candle => [since + 1 + at, 1, 0]),
       )
-    for (const [since, outcome] of [
-      [-60, { binanceUsdt: 100_000 }],
-      [-61, 'no-binance-price'],
-    ] as const) {
-      t.match(candleSampleOrGap({ symbol: 'BTC' }, M, { ...legs, binance: idle(since) }), outcome)
-    }
+    t.match(outcomeOf({ binance: idle(-60) }), { binanceUsdt: 100_000 })
+    t.equal(outcomeOf({ binance: idle(-61) }), 'no-binance-price')
   },
 )
 
 t.test('a minute of which Binance has no candle is one in which it was down', async t => {
   const missing = new Map([[M, 'confirmed' as const]])
   const binance = new CandleBlock([[M - 1, 100_000, 1]], M + 3, missing)
-  t.equal(candleSampleOrGap({ symbol: 'BTC' }, M, { ...legs, binance }), 'binance-down')
+  t.equal(outcomeOf({ binance }), 'binance-down')
 })
 
 // docs/faults.md, 58
@@ -106,7 +92,7 @@ t.test(
     ] as const) {
       const before: Candle = [-2, close]
       const asked = (minute: number, ...candles: Candle[]) =>
-        candleSampleOrGap({ symbol: 'BTC' }, M, { ...legs, [leg]: askedAt(minute, before, ...candles) })
+        outcomeOf({ [leg]: askedAt(minute, before, ...candles) })
       t.equal(asked(M), 'open', leg)
       t.equal(asked(M + 2), 'open', leg)
       t.match(asked(M + 3), { symbol: 'BTC' }, leg)
@@ -125,7 +111,7 @@ async function decide(
   { now = 100, quiet = {} as Record<string, readonly [from: number, to: number]> } = {},
 ) {
   const fetched = new Set<string>()
-  const fetchPage = async ({ market, count, last = M + now + 1 }: CandleRequest) => {
+  const fetchCandles = async ({ market, count, last = M + now + 1 }: CandleRequest) => {
     fetched.add(market)
     const [start, end] = quiet[market] ?? [0, 0]
     const opens = Array.from({ length: count }, (_, at) => last - count + at)
@@ -138,7 +124,7 @@ async function decide(
   }
   const clock = createManualClock(minuteStart(M + now) + 10_000)
   const minutes = offsets.map(offset => M + offset)
-  const blocks = new CandleBlockCache(fetchPage, { clock, log: createMemoryLog() })
+  const blocks = new CandleBlockCache({ fetchCandles }, { clock, log: createMemoryLog() })
   const { samples, settled } = await decideWindow({ coin, minutes }, blocks)
   return {
     samples: samples.map(({ minute }) => minute - M),

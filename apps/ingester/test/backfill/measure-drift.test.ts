@@ -1,6 +1,6 @@
 import { type Coin, HOUR_MS, minuteOf, minuteStart, premiumE4, RATE_MARKET, type Sample } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import type { MinuteCandle } from '@kimchi/feeds'
+import type { CandleRequest, MinuteCandle } from '@kimchi/feeds'
 import { startSimulator } from '@kimchi/simulator'
 import { createMemoryLog } from '@kimchi/testkit'
 import t from 'tap'
@@ -32,8 +32,8 @@ function liveSamples({ symbol, upbit, binance }: Coin): Sample[] {
 function open(samples: readonly Sample[], refused: readonly string[] = []) {
   const clock = createManualClock(NOW)
   const asked: string[] = []
-  const blocks = new CandleBlockCache(
-    async ({ exchange, market, count, last = minuteOf(NOW) + 1 }) => {
+  const rest = {
+    fetchCandles: async ({ exchange, market, count, last = minuteOf(NOW) + 1 }: CandleRequest) => {
       asked.push(market)
       if (refused.includes(market)) throw new Error('refused')
       const opens = Array.from({ length: count }, (_, offset) => last - count + offset)
@@ -43,8 +43,8 @@ function open(samples: readonly Sample[], refused: readonly string[] = []) {
       })
       return { candles }
     },
-    { clock, log: createMemoryLog() },
-  )
+  }
+  const blocks = new CandleBlockCache(rest, { clock, log: createMemoryLog() })
   const readSamples = async (symbol: string, from: number, to: number) => ({
     entries: samples.filter(
       sample => sample.symbol === symbol && sample.minute >= from && sample.minute < to,

@@ -30,9 +30,9 @@ export interface CandleRequest {
   readonly market: Market
   /** At most 200 of Upbit, 1,000 of Binance. */
   readonly count: number
-  /** The minute of the last candle. @default the one that is still open, by the exchange's clock */
+  /** The minute at which the last candle ends. @default that of the one still open, by the exchange's clock */
   readonly last?: EpochMinute
-  /** The oldest candles of this minute or later, in place of the newest. Binance alone answers that. */
+  /** The oldest candles that end at this minute or later, in place of the newest. Binance alone answers that. */
   readonly first?: EpochMinute
 }
 

@@ -12,31 +12,21 @@ function ask(url: string, signal = new AbortController().signal) {
   return fetchJson(`${url}/x`, { exchange: 'binance', userAgent: 'test' }, { clock, signal })
 }
 
+// docs/faults.md, 102
 t.test('a refusal keeps its status and its time, or our own where that is longer', async t => {
-  for (const [status, code, retryAfterMs] of [
-    [429, 'KIMCHI_ERR_REST', 9_000],
-    [418, 'KIMCHI_ERR_REST', 300_000],
-    [451, 'KIMCHI_ERR_GEO_BLOCKED', 600_000],
-    [302, 'KIMCHI_ERR_REST', 9_000],
+  const banned = `{"code":-1003,"msg":"IP banned until ${AT + 900_000}. Use streams"}`
+  for (const [status, retryAfter, body, retryAfterMs, code = 'KIMCHI_ERR_REST'] of [
+    [429, '9', '{}', 9_000],
+    [429, undefined, '', 1_000],
+    [418, '9', '{}', 300_000],
+    [418, undefined, banned, 900_000],
+    [451, '9', '{}', 600_000, 'KIMCHI_ERR_GEO_BLOCKED'],
+    [302, '9', '{}', 9_000],
   ] as const) {
-    const url = await serve(t, (_request, response) => {
-      response.writeHead(status, { 'Retry-After': '9', Location: 'http://127.0.0.1:9/' }).end('{}')
-    })
+    const headers = { Location: 'http://127.0.0.1:9/', ...(retryAfter && { 'Retry-After': retryAfter }) }
+    const url = await serve(t, (_request, response) => response.writeHead(status, headers).end(body))
     await t.rejects(ask(url), { name: 'HttpError', code, status, retryAfterMs })
   }
-})
-
-t.test('a 429 that names no time asks for a second', async t => {
-  const url = await serve(t, (_request, response) => response.writeHead(429).end())
-  await t.rejects(ask(url), { name: 'HttpError', status: 429, retryAfterMs: 1_000 })
-})
-
-// docs/faults.md, 102
-t.test('a 418 of Binance asks for the time in its body', async t => {
-  const url = await serve(t, (_request, response) => {
-    response.writeHead(418).end(`{"code":-1003,"msg":"IP banned until ${AT + 900_000}. Use streams"}`)
-  })
-  await t.rejects(ask(url), { name: 'HttpError', status: 418, retryAfterMs: 900_000 })
 })
 
 // docs/faults.md, 102

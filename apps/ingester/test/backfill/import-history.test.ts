@@ -4,6 +4,7 @@ import {
   DAY_MINUTES,
   DAY_MS,
   dateOf,
+  type Exchange,
   KimchiError,
   MINUTE_MS,
   minuteOf,
@@ -83,17 +84,17 @@ async function openImport(t: Test) {
   return { run, samplesOf, reader, writer, raw }
 }
 
+type Halt = Extract<Parameters<typeof simulator.faults.set>[0], { kind: 'halt' }>
+
+/** Halts a market for a while. */
+const halt = (exchange: Exchange, market: string, from: number, to: number, klines?: Halt['klines']) =>
+  simulator.faults.set({ kind: 'halt', exchange, market, from, to, ...(klines && { klines }) })
+
 t.test(
   'a suspension of days does not end a coin; missing days are reported with the reason, and not fetched again',
   async t => {
     const { run, samplesOf } = await openImport(t)
-    simulator.faults.set({
-      kind: 'halt',
-      exchange: 'upbit',
-      market: XRP.upbit,
-      from: day(9).at,
-      to: day(6).at,
-    })
+    halt('upbit', XRP.upbit, day(9).at, day(6).at)
     const hour = { from: day(4).at + 36_000_000, to: day(4).at + 39_600_000 }
     simulator.faults.set({ kind: 'outage', exchange: 'binance', ...hour })
     const skipped = await run([XRP], 11)
@@ -107,20 +108,8 @@ t.test(
     for (const ago of [7, 8]) t.notOk(samples.has(day(ago).date), `${ago} days ago`)
     t.ok((samples.get(day(9).date) ?? 0) <= 61, 'the hour that is carried into the suspension')
     t.match(skipped, [
-      {
-        symbol: 'XRP',
-        reason: 'binance-down',
-        days: 1,
-        from: day(4).date,
-        to: day(4).date,
-      },
-      {
-        symbol: 'XRP',
-        reason: 'no-upbit-price',
-        days: 4,
-        from: day(9).date,
-        to: day(6).date,
-      },
+      { symbol: 'XRP', reason: 'binance-down', days: 1, from: day(4).date, to: day(4).date },
+      { symbol: 'XRP', reason: 'no-upbit-price', days: 4, from: day(9).date, to: day(6).date },
     ])
     const endedAt = reached()
     t.strictSame(await run([XRP], 11), [])
@@ -130,16 +119,7 @@ t.test(
 
 t.test('a coin ends where its exchanges have no older candles', async t => {
   const { run, samplesOf } = await openImport(t)
-  for (const exchange of ['upbit', 'binance'] as const) {
-    simulator.faults.set({
-      kind: 'halt',
-      exchange,
-      market: XRP[exchange],
-      from: 0,
-      to: day(5).at,
-      klines: 'none',
-    })
-  }
+  for (const exchange of ['upbit', 'binance'] as const) halt(exchange, XRP[exchange], 0, day(5).at, 'none')
   const skipped = await run([XRP], 100)
   t.equal([...(await samplesOf('XRP')).values()].filter(count => count === 1_440).length, 2)
   t.match(
@@ -155,9 +135,8 @@ t.test('a coin ends where its exchanges have no older candles', async t => {
 
 t.test('a coin ends where Binance lists it later than Upbit, not where Binance halts it', async t => {
   const { run, samplesOf } = await openImport(t)
-  const pause = { kind: 'halt', exchange: 'binance', market: XRP.binance, klines: 'none' } as const
-  simulator.faults.set({ ...pause, from: day(5).at, to: day(4).at - MINUTE_MS })
-  simulator.faults.set({ ...pause, from: 0, to: day(6).at - MINUTE_MS })
+  halt('binance', XRP.binance, day(5).at, day(4).at - MINUTE_MS, 'none')
+  halt('binance', XRP.binance, 0, day(6).at - MINUTE_MS, 'none')
   const skipped = await run([XRP], 100)
   t.match(
     skipped.map(({ reason, from, to }) => ({ reason, from, to })),
@@ -200,9 +179,7 @@ t.test('a coin that is refused is left out and named, the others are whole', asy
 
 t.test('a coin whose days the candles leave undecided is left out and named', async t => {
   const { run, samplesOf } = await openImport(t)
-  const now = Date.now()
-  const market = 'BTCUSDT'
-  simulator.faults.set({ kind: 'halt', exchange: 'binance', market, from: now - DAY_MS, to: now + DAY_MS })
+  halt('binance', 'BTCUSDT', Date.now() - DAY_MS, Date.now() + DAY_MS)
   t.match(await run([ETH], 4), [{ symbol: 'ETH', reason: /undecided/, days: 2, from: day(4).date }])
   t.strictSame(await samplesOf('ETH'), new Map())
   simulator.faults.clear()
@@ -212,7 +189,7 @@ t.test('a coin whose days the candles leave undecided is left out and named', as
 
 t.test('an import stops where the rate begins', async t => {
   const { run, samplesOf } = await openImport(t)
-  simulator.faults.set({ kind: 'halt', exchange: 'upbit', market: 'KRW-USDT', from: 0, to: day(4).at })
+  halt('upbit', 'KRW-USDT', 0, day(4).at)
   const skipped = await run([BTC, XRP], 300)
   for (const symbol of ['BTC', 'XRP']) {
     t.equal([...(await samplesOf(symbol)).values()].filter(count => count === 1_440).length, 1, symbol)

@@ -3,35 +3,22 @@ import { parseBinanceListings, parseUpbitListings } from '../../src/catalogue/li
 
 // Made after docs/exchanges.md#upbit-rest (market/all) and #binance-rest (exchangeInfo).
 const UPBIT = [
-  {
-    market: 'KRW-BTC',
-    korean_name: '비트코인',
-    english_name: 'Bitcoin',
-  },
+  { market: 'KRW-BTC', korean_name: '비트코인', english_name: 'Bitcoin' },
   { market: 'KRW-AERGO', korean_name: '아르고', english_name: 'Aergo' },
   { market: 'KRW-NEW', korean_name: '새것' },
   { market: 'BTC-ETH', korean_name: '이더리움', english_name: 'Ethereum' },
 ]
+const symbolOf = (baseAsset: string, quoteAsset: string, others: object = {}) => {
+  return { symbol: `${baseAsset}${quoteAsset}`, status: 'TRADING', baseAsset, quoteAsset, ...others }
+}
 const BINANCE = {
   timezone: 'UTC',
   symbols: [
-    {
-      symbol: 'BTCUSDT',
-      status: 'TRADING',
-      baseAsset: 'BTC',
-      quoteAsset: 'USDT',
-      isSpotTradingAllowed: true,
-    },
-    { symbol: 'ETHUSDT', status: 'BREAK', baseAsset: 'ETH', quoteAsset: 'USDT', isSpotTradingAllowed: true },
-    {
-      symbol: 'XRPUSDT',
-      status: 'TRADING',
-      baseAsset: 'XRP',
-      quoteAsset: 'USDT',
-      isSpotTradingAllowed: false,
-    },
-    { symbol: '币安人生USDT', status: 'TRADING', baseAsset: '币安人生', quoteAsset: 'USDT' },
-    { symbol: 'ETHBTC', status: 'TRADING', baseAsset: 'ETH', quoteAsset: 'BTC' },
+    symbolOf('BTC', 'USDT', { isSpotTradingAllowed: true }),
+    symbolOf('ETH', 'USDT', { isSpotTradingAllowed: true, status: 'BREAK' }),
+    symbolOf('XRP', 'USDT', { isSpotTradingAllowed: false }),
+    symbolOf('币安人生', 'USDT'),
+    symbolOf('ETH', 'BTC'),
   ],
 }
 
@@ -76,6 +63,7 @@ t.test('a bad entry is left out, not fatal', async t => {
 })
 
 t.test('an answer of the wrong shape is refused, and shown', async t => {
+  const code = 'KIMCHI_ERR_CATALOGUE'
   for (const answer of [
     undefined,
     null,
@@ -87,11 +75,8 @@ t.test('an answer of the wrong shape is refused, and shown', async t => {
     [1, 2],
     { error: { name: 404 } },
   ]) {
-    t.throws(() => parseUpbitListings(answer), { code: 'KIMCHI_ERR_CATALOGUE', message: /upbit market\/all/ })
-    t.throws(() => parseBinanceListings(answer), {
-      code: 'KIMCHI_ERR_CATALOGUE',
-      message: /binance exchangeInfo/,
-    })
+    t.throws(() => parseUpbitListings(answer), { code, message: /upbit market\/all/ })
+    t.throws(() => parseBinanceListings(answer), { code, message: /binance exchangeInfo/ })
   }
 })
 

@@ -196,23 +196,6 @@ t.test('an exchange that is not reached is asked less and less often, and each c
   t.strictSame(waits.slice(1), [250, 500, 1_000, 2_000, 4_000])
 })
 
-t.test('the 21st connection waits until the first is five minutes old', async t => {
-  const exchange = await scriptExchange(t)
-  exchange.state.upgrade = socket => {
-    socket.destroy()
-    return true
-  }
-  const { clock } = watchFeed(t, { protocol: binanceProtocol, bases: Array(50).fill(exchange.url) })
-  while (clock.now() - AT < 299_000) {
-    await clock.advance(1_000)
-    await turn()
-  }
-  await eventually('twenty', () => exchange.state.attempts >= 20)
-  t.equal(exchange.state.attempts, 20)
-  await clock.advance(31_000)
-  await eventually('the 21st', () => exchange.state.attempts > 20)
-})
-
 t.test(
   'a refused stream holds new streams back, and REST a REST refusal; an open stream lives on',
   async t => {

@@ -87,37 +87,25 @@ const NO_TIMES: readonly unknown[] = [
 const NO_ROWS: readonly unknown[] = [null, undefined, 5, 'text', [], {}]
 
 /** What makes of a good row a bad one, each with whether its minute can still be read. */
+const each = (values: readonly unknown[], spoil: (row: Row, value: unknown) => unknown, isDated = true) =>
+  values.map(value => ({ change: (row: Row) => spoil(row, value), isDated }))
+
 const SPOILT = {
   upbit: [
-    ...NO_PRICES.concat('3120').map(value => ({
-      change: (row: Row): unknown => ({ ...row, trade_price: value }),
-      isDated: true,
-    })),
-    ...NO_NUMBERS.concat('3.5').map(value => ({
-      change: (row: Row): unknown => ({ ...row, candle_acc_trade_volume: value }),
-      isDated: true,
-    })),
-    ...NO_DATES.map(value => ({
-      change: (row: Row): unknown => ({ ...row, candle_date_time_utc: value }),
-      isDated: false,
-    })),
-    { change: (row: Row): unknown => ({ ...row, market: 'KRW-ADA' }), isDated: true },
-    ...NO_ROWS.map(value => ({ change: (): unknown => value, isDated: false })),
+    ...each([...NO_PRICES, '3120'], (row, trade_price) => ({ ...row, trade_price })),
+    ...each([...NO_NUMBERS, '3.5'], (row, volume) => ({ ...row, candle_acc_trade_volume: volume })),
+    ...each(NO_DATES, (row, date) => ({ ...row, candle_date_time_utc: date }), false),
+    ...each(['KRW-ADA'], (row, market) => ({ ...row, market })),
+    ...each(NO_ROWS, (_row, value) => value, false),
   ],
   binance: [
-    ...NO_PRICES.concat(2.65).map(value => ({ change: (row: Row) => without(row, 4, value), isDated: true })),
-    ...NO_NUMBERS.concat(12.5).map(value => ({
-      change: (row: Row) => without(row, 5, value),
-      isDated: true,
-    })),
-    ...NO_TIMES.map(value => ({ change: (row: Row) => without(row, 0, value), isDated: false })),
-    ...[1, 2, 3, 4, 5].map(length => ({
-      change: (row: Row): unknown => (row as unknown as unknown[]).slice(0, length),
-      isDated: true,
-    })),
-    ...NO_ROWS.map(value => ({ change: (): unknown => value, isDated: false })),
+    ...each([...NO_PRICES, 2.65], (row, price) => without(row, 4, price)),
+    ...each([...NO_NUMBERS, 12.5], (row, volume) => without(row, 5, volume)),
+    ...each(NO_TIMES, (row, time) => without(row, 0, time), false),
+    ...each([1, 2, 3, 4, 5], (row, length) => (row as unknown as unknown[]).slice(0, Number(length))),
+    ...each(NO_ROWS, (_row, value) => value, false),
   ],
-} as const
+}
 
 function without(row: Row, at: number, value: unknown): unknown {
   return Object.assign([...(row as unknown as unknown[])], { [at]: value })

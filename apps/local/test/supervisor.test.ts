@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -14,11 +14,9 @@ import { Supervisor } from '../src/supervisor.ts'
 
 const CHILD = fileURLToPath(new URL('fixtures/child.mjs', import.meta.url))
 
-/** Supervises one child that follows a script; waits between restarts are shortened. */
-function supervise(t: Test, script: string) {
-  const dir = t.testdir({})
-  const attemptsFile = join(dir, 'attempts')
-  mkdirSync(join(dir, 'logs'))
+/** What a stack gets, with what it says, and shortened waits. */
+function openContext(t: Test) {
+  const dir = t.testdir({ logs: {} })
   const lines: string[] = []
   const waits: number[] = []
   const say = (line: string) => lines.push(line)
@@ -29,15 +27,25 @@ function supervise(t: Test, script: string) {
   const context = { say, clock: { ...systemClock, wait }, signal: new AbortController().signal }
   const supervisor = new Supervisor(context)
   t.teardown(() => supervisor.close())
-  const env = { SCRIPT: script, ATTEMPTS_FILE: attemptsFile }
-  const logDir = join(dir, 'logs')
-  const app = { name: 'app', script: CHILD, env, logDir }
-  const started = supervisor.start('app', signal => startApp(app, say, signal))
+  const attemptsFile = join(dir, 'attempts')
+  /** Supervises a child that follows a script. */
+  const start = (script: string, port?: number) => {
+    const env = { SCRIPT: script, ATTEMPTS_FILE: attemptsFile, PORT: String(port) }
+    const app = { name: 'app', script: CHILD, env, logDir: join(dir, 'logs') }
+    return supervisor.start('app', signal => startApp(app, say, signal))
+  }
+  return { dir, lines, waits, context, supervisor, attemptsFile, start }
+}
+
+/** Supervises one child that follows a script. */
+function supervise(t: Test, script: string) {
+  const opened = openContext(t)
+  const started = opened.start(script)
   started.catch(() => {})
   const attempts = async (count: number) => {
-    while (read(attemptsFile).length < count) await delay(10)
+    while (read(opened.attemptsFile).length < count) await delay(10)
   }
-  return { dir, lines, waits, started, attempts, supervisor, attemptsFile }
+  return { ...opened, started, attempts }
 }
 
 function read(file: string): string {
@@ -87,21 +95,14 @@ t.test('a person sees what an app complains about, and its log has it too', asyn
 })
 
 t.test('an app whose port another stack took at that moment is started on another', async t => {
-  const lines: string[] = []
-  const [other, say] = [createServer(), (line: string) => lines.push(line)]
+  const { lines, start } = openContext(t)
+  const other = createServer()
   t.teardown(() => other.close())
-  const context = { say, clock: systemClock, signal: new AbortController().signal }
-  const supervisor = new Supervisor(context)
-  t.teardown(() => supervisor.close())
-  const dir = t.testdir({})
-  const start = async (port: number) => {
+  const port = await startOnPort(20_000, async port => {
     if (!other.listening) await once(other.listen(port, '127.0.0.1'), 'listening')
-    const env = { SCRIPT: 'listen', ATTEMPTS_FILE: join(dir, 'attempts'), PORT: String(port) }
-    const app = { name: 'app', script: CHILD, env, logDir: dir }
-    await supervisor.start('app', signal => startApp(app, say, signal))
+    await start('listen', port)
     return port
-  }
-  const port = await startOnPort(20_000, start)
+  })
   t.not(port, (other.address() as AddressInfo).port)
   t.strictSame(lines, [], 'nobody has to know')
 })
@@ -125,8 +126,7 @@ t.test("an app's logs are bounded", async t => {
 
 t.test('a data folder that can’t be used is named with its variable, and what would do', async t => {
   const file = join(t.testdir({ file: '' }), 'file')
-  const context = { say: () => {}, clock: systemClock, signal: new AbortController().signal }
-  await t.rejects(startLocal(readConfig('demo', { DATA_DIR: file }), context), {
+  await t.rejects(startLocal(readConfig('demo', { DATA_DIR: file }), openContext(t).context), {
     code: 'KIMCHI_ERR_CONFIG',
     message: new RegExp(`^DATA_DIR must be a folder of a local disk, .* got: ${file} \\(ENOTDIR`),
   })

@@ -9,12 +9,13 @@ import { startEmbeddedRedis } from '../src/embedded-redis.ts'
 import { probePort } from '../src/port.ts'
 import { projectRedis } from '../src/project-redis.ts'
 
+const binary = await projectRedis()
+
 t.test('a taken port is refused with a cause that callers can recognise', async t => {
   const server = createServer().listen(0, '127.0.0.1')
   t.teardown(() => server.close())
   await once(server, 'listening')
   const { port } = server.address() as { port: number }
-  const binary = await projectRedis()
   await t.rejects(startEmbeddedRedis({ binary, dir: t.testdir({}), port }), {
     code: 'KIMCHI_ERR_REDIS',
     message: `Port ${port} on 127.0.0.1 is taken by another program`,
@@ -23,7 +24,6 @@ t.test('a taken port is refused with a cause that callers can recognise', async 
 })
 
 t.test('a data folder serves one server at a time and is free again after it', async t => {
-  const binary = await projectRedis()
   const dir = t.testdir({})
   const first = await startEmbeddedRedis({ binary, dir })
   await t.rejects(startEmbeddedRedis({ binary, dir }), {
@@ -42,7 +42,6 @@ t.test('a data folder serves one server at a time and is free again after it', a
 })
 
 t.test('a server that cannot run says why, with the end of its log', async t => {
-  const binary = await projectRedis()
   const starting = startEmbeddedRedis({ binary, dir: t.testdir({}), args: ['--loadmodule', '/nowhere.so'] })
   await t.rejects(starting, { code: 'KIMCHI_ERR_REDIS', message: /could not be started[\s\S]*nowhere\.so/ })
   const nothing = { server: '/nowhere', cli: undefined }
@@ -62,7 +61,6 @@ t.test('a server that ends at once is reported with its reason, however soon', a
 })
 
 t.test('a server ends when its starter is SIGKILLed, even a frozen one', async t => {
-  const binary = await projectRedis()
   const script = `
     import { startEmbeddedRedis } from '@kimchi/local-redis'
     const redis = await startEmbeddedRedis(${JSON.stringify({ binary, dir: t.testdir({}) })})

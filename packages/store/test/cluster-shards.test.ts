@@ -13,11 +13,11 @@ t.test('on a Cluster a frozen shard that holds none of our keys stops nobody', a
   t.ok(await redis.untilReady(60_000))
   const { port } = (await group.primary()).options
   const other = await findOther(group.nodes, port ?? 0)
-  const replica = await findReplica(group.nodes, other.port)
+  const replicas = await group.replicasOf(other.port)
   // TIME names no key: it may go to any primary, so it is asked while all of them answer.
   const { now } = await todayMinutes(redis)
-  replica.pause()
-  other.pause()
+  const frozen = [other, ...replicas]
+  for (const node of frozen) node.pause()
   const log = createMemoryLog()
   const writer = writerOn(redis, { log })
   await writer.verify()
@@ -32,7 +32,7 @@ t.test('on a Cluster a frozen shard that holds none of our keys stops nobody', a
   await writer.track([BTC])
   t.match(await writer.write({ minute: now, samples: [sampleOf('BTC', now)] }), { stored: 1 })
   t.match(await readServerHealth(redis), { latencyMs: Number, memoryUsed: Number })
-  for (const node of [other, replica]) node.resume()
+  for (const node of frozen) node.resume()
 })
 
 /** A primary of a shard that is not the one at `port`. */
@@ -41,12 +41,4 @@ async function findOther(nodes: readonly TestRedis[], port: number): Promise<Tes
     if (node.port !== port && (await node.client().role())[0] === 'master') return node
   }
   throw new Error('no other primary')
-}
-
-async function findReplica(nodes: readonly TestRedis[], port: number): Promise<TestRedis> {
-  for (const node of nodes) {
-    const [role, , of] = await node.client().role()
-    if (role === 'slave' && of === port) return node
-  }
-  throw new Error('no replica')
 }

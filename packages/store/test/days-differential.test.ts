@@ -1,4 +1,5 @@
 import { dateOf, dayStart, foldDays } from '@kimchi/core'
+import fc from 'fast-check'
 import t from 'tap'
 import { encodeSample } from '../src/codec.ts'
 import { dailyKey, mendUncounted, openStore, sampleOf, samplesKey } from './fixtures.ts'
@@ -15,16 +16,12 @@ interface ModelDay {
   last: number
 }
 
-/** Numbers that follow from a seed (mulberry32). */
-function randomOf(seed: number): (below: number) => number {
-  let state = seed
-  return below => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
-  }
-}
+/** Every second step is a write. */
+const STEP = fc.record({
+  at: fc.constantFrom(...MINUTES),
+  operation: fc.oneof(fc.constant(0), fc.nat({ max: 6 })),
+  member: fc.nat({ max: 2 }),
+})
 
 class Model {
   readonly #days = new Map<number, ModelDay>()
@@ -81,11 +78,10 @@ for (const seed of [1, 2, 3]) {
   t.test(`rows, samples and open minutes are as a model says, whatever happens; seed ${seed}`, async t => {
     const { writer, reader, raw, today } = await openStore(t, { coins: [] })
     const from = today - 2 * 1_440
-    const random = randomOf(seed)
     const model = new Model()
     const keyOf = (minute: number) =>
       samplesKey('BTC', dateOf(minute), Math.floor((minute - dayStart(minute)) / 60))
-    const operations: ((minute: number) => Promise<void>)[] = [
+    const operations: ((minute: number, member: number) => Promise<void>)[] = [
       async minute => {
         const expected = model.write(minute)
         const result = await writer.write({ minute, samples: [sampleOf('BTC', minute)] })
@@ -96,8 +92,8 @@ for (const seed of [1, 2, 3]) {
         model.loseHour(minute)
         await raw.del(keyOf(minute))
       },
-      async minute => {
-        const member = `odd ${random(3)}`
+      async (minute, number) => {
+        const member = `odd ${number}`
         const { odd } = model.day(minute)
         const name = `${keyOf(minute)} ${member}`
         odd.set(name, minute)
@@ -128,11 +124,8 @@ for (const seed of [1, 2, 3]) {
         await mendUncounted(writer, 'BTC')
       },
     ]
-    for (let step = 0; step < 400; step++) {
-      const minute = from + (MINUTES[random(MINUTES.length)] ?? 0)
-      // Every second step is a write.
-      const operation = operations[random(2) * random(operations.length)]
-      await operation?.(minute)
+    for (const [step, { at, operation, member }] of fc.sample(STEP, { seed, numRuns: 400 }).entries()) {
+      await operations[operation]?.(from + at, member)
       for (const at of [0, 1_440]) {
         const day = model.day(from + at)
         const row = await raw.hget(dailyKey('BTC'), dateOf(from + at))

@@ -101,6 +101,7 @@ function groupOf(nodes: readonly TestRedis[]) {
   }
   return {
     nodes,
+    replicasOf,
     /** A raw connection to the server that holds the data now. */
     primary: async () => (await findPrimary()).client,
     /**

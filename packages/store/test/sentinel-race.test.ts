@@ -15,7 +15,7 @@ async function startRacingSentinel(t: Test, primaryPort: number) {
       asked += 1
       const port = String(primaryPort)
       const address = `*2\r\n$9\r\n127.0.0.1\r\n$${port.length}\r\n${port}\r\n`
-      if (asked !== 2) return socket.write(address)
+      if (asked !== 2) return void socket.write(address)
       for (const subscriber of subscribers) {
         subscriber.write('*3\r\n$7\r\nmessage\r\n$14\r\n+switch-master\r\n$2\r\nkp\r\n')
       }
@@ -23,7 +23,6 @@ async function startRacingSentinel(t: Test, primaryPort: number) {
     } else {
       socket.write('*0\r\n')
     }
-    return true
   }
   const server = createServer(socket => {
     socket.on('error', () => {})

@@ -43,6 +43,11 @@ export function sampleOf(symbol: string, minute: number, upbitKrw = 150_000_123)
   return { symbol, minute, upbitKrw, binanceUsdt, usdtKrw, premiumE4: premium, source: 'live' }
 }
 
+/** What both sides of partition.test.ts know of a coin's minute: its price rises by 1,000 won a minute. */
+export function turnOf(symbol: string, minute: number): Sample {
+  return sampleOf(symbol, minute, 150_000_000 + (minute % 1_440) * 1_000)
+}
+
 /** What the board says of a stored sample. */
 export function rowOf(sample: Sample): BoardRow {
   const { symbol, minute, premiumE4 } = sample

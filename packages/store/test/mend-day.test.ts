@@ -1,7 +1,16 @@
 import { dateOf, foldDays, type Sample } from '@kimchi/core'
 import t, { type Test } from 'tap'
 import { encodeSample } from '../src/codec.ts'
-import { BTC, dailyKey, mendUncounted, openStore, sampleOf, samplesKey, settledKey } from './fixtures.ts'
+import {
+  BTC,
+  dailyKey,
+  mendUncounted,
+  openStore,
+  sampleOf,
+  samplesKey,
+  settledKey,
+  writerOn,
+} from './fixtures.ts'
 
 /** A closed day of four samples in two hours. */
 async function openDay(t: Test) {
@@ -67,17 +76,19 @@ t.test('a lost hour that odd members hide is open again when its day is mended',
   t.match(await check(), [/ ok 3 samples$/])
 })
 
-t.test('hours that lost their expiry get one when their day is mended, and no other', async t => {
-  const { raw, date, start, writer, mend } = await openDay(t)
-  const settled = [{ symbol: 'BTC', minute: start + 5, reason: 'no-rate' }] as const
-  await writer.write({ minute: start, samples: [], settled })
-  const keys = [samplesKey('BTC', date, 0), samplesKey('BTC', date, 1), settledKey('BTC', date, 0)]
-  const expiries = () => Promise.all(keys.map(key => raw.call('EXPIRETIME', key)))
-  const before = await expiries()
-  for (const key of keys) await raw.persist(key)
-  await mend()
-  t.strictSame(await expiries(), before)
-})
+t.test(
+  'mending gives hours the expiry that they lost, and all of them that of a longer retention',
+  async t => {
+    const { raw, date, start, writer, connection, today } = await openDay(t)
+    const settled = [{ symbol: 'BTC', minute: start + 5, reason: 'no-rate' }] as const
+    await writer.write({ minute: start, samples: [], settled })
+    const keys = [samplesKey('BTC', date, 0), samplesKey('BTC', date, 1), settledKey('BTC', date, 0)]
+    for (const key of [keys[0], keys[2]]) await raw.persist(String(key))
+    await writerOn(connection, { retentionDays: 10 }).mendDays('BTC', 0, 1)
+    const expiries = await Promise.all(keys.map(key => raw.call('EXPIRETIME', key)))
+    t.strictSame(expiries, Array(3).fill((today + 10 * 1_440) * 60))
+  },
+)
 
 // docs/faults.md, 114
 t.test('a write folds no day, however many rows are lost, and one look a day mends them', async t => {

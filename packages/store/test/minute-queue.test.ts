@@ -57,49 +57,42 @@ function openWatched(primary = () => 'a') {
   return { ...opened, sent, hold, enqueue }
 }
 
-t.test('minutes wait while Redis is down and are written oldest first, none lost', async t => {
-  const { redis, writer, reader, today } = await openStore(t, { appendonly: true, coins: [BTC] })
-  const written: number[] = []
-  const write: typeof writer.write = async batch => {
-    const result = await writer.write(batch)
-    written.push(batch.minute)
-    return result
-  }
-  const { queue, log, until, untilWritten } = openQueue({ write })
-  const minutes = Array.from({ length: 30 }, (_, at) => today + at)
-  await redis.stop()
-  for (const minute of minutes) queue.enqueue({ minute, samples: [sampleOf('BTC', minute)] })
-  await until('an attempt has failed', () => queue.status().totals.retries > 0)
-  t.equal(queue.status().waiting, 30)
-  t.match(queue.status().problem, /^redis:\/\/127\.0\.0\.1:\d+: /)
-  t.equal(queue.status().lastWrittenMinute, undefined)
-  await redis.restart()
-  await untilWritten()
-  t.strictSame(written, minutes)
-  t.equal(queue.status().lastWrittenMinute, minutes.at(-1))
-  t.equal(queue.status().problem, undefined)
-  t.match(log.lines[0], { message: /^writing fails/, fields: { waiting: Number, reason: /^redis:/ } })
-  t.match(log.lines.at(-1), { message: 'writing works again', fields: { waiting: 29 } })
-  t.strictSame(
-    (await reader.readDays('BTC')).entries,
-    foldDays(minutes.map(minute => sampleOf('BTC', minute))),
-  )
-})
-
 // docs/faults.md, 9
-t.test('minutes wait while Redis loads its data, and the state says so', async t => {
-  const { redis, writer, raw, today } = await openStore(t, { appendonly: true, coins: [BTC] })
-  const { queue, until, untilWritten } = openQueue(writer)
-  await raw.eval("for i = 1, 1000 do redis.call('SET', i, '') end", 0)
-  await redis.kill()
-  queue.enqueue({ minute: today, samples: [sampleOf('BTC', today)] })
-  // Microseconds, for each of the thousand.
-  const restarted = redis.restart(['--key-load-delay', '2000'])
-  await until('it loads', () => /loading its data/.test(queue.status().problem ?? ''))
-  await restarted
-  await untilWritten()
-  t.equal(queue.status().lastWrittenMinute, today)
-})
+t.test(
+  'minutes wait while Redis is down or loads its data, and are written oldest first, none lost',
+  async t => {
+    const { redis, raw, writer, reader, today } = await openStore(t, { appendonly: true, coins: [BTC] })
+    const written: number[] = []
+    const write: typeof writer.write = async batch => {
+      const result = await writer.write(batch)
+      written.push(batch.minute)
+      return result
+    }
+    const { queue, log, until, untilWritten } = openQueue({ write })
+    const minutes = Array.from({ length: 30 }, (_, at) => today + at)
+    await raw.eval("for i = 1, 1000 do redis.call('SET', i, '') end", 0)
+    await redis.stop()
+    for (const minute of minutes) queue.enqueue({ minute, samples: [sampleOf('BTC', minute)] })
+    await until('an attempt has failed', () => queue.status().totals.retries > 0)
+    t.equal(queue.status().waiting, 30)
+    t.match(queue.status().problem, /^redis:\/\/127\.0\.0\.1:\d+: /)
+    t.equal(queue.status().lastWrittenMinute, undefined)
+    // Microseconds, for each of the thousand.
+    const restarted = redis.restart(['--key-load-delay', '2000'])
+    await until('it loads', () => /loading its data/.test(queue.status().problem ?? ''))
+    await restarted
+    await untilWritten()
+    t.strictSame(written, minutes)
+    t.equal(queue.status().lastWrittenMinute, minutes.at(-1))
+    t.equal(queue.status().problem, undefined)
+    t.match(log.lines[0], { message: /^writing fails/, fields: { waiting: Number, reason: /^redis:/ } })
+    t.match(log.lines.at(-1), { message: 'writing works again', fields: { waiting: 29 } })
+    t.strictSame(
+      (await reader.readDays('BTC')).entries,
+      foldDays(minutes.map(minute => sampleOf('BTC', minute))),
+    )
+  },
+)
 
 // docs/faults.md, 3, 8 and 9
 for (const [name, enter, leave, reason] of [

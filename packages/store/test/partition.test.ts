@@ -7,7 +7,7 @@ import { foldDays } from '@kimchi/core'
 import { projectRedis } from '@kimchi/local-redis'
 import { createFolder, eventually, followProgram } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { turnOf } from './partition-turn.ts'
+import { turnOf } from './fixtures.ts'
 
 const HOST = fileURLToPath(new URL('fixtures/partition-host.ts', import.meta.url))
 const STRIP_TYPES = import.meta.resolve('@kimchi/testkit/strip-types')

@@ -1,5 +1,4 @@
 import t from 'tap'
-import { SampleReader } from '../src/reader.ts'
 import type { WriterOptions } from '../src/writer.ts'
 import { BTC, ETH, openStore, sampleOf, writerOn } from './fixtures.ts'
 
@@ -59,7 +58,7 @@ t.test('a restart unlists nothing, however long it lasts', async t => {
   const again = writerOn(connection, { log })
   await again.track([BTC, ETH])
   t.equal(await list(), 'BTC ETH XRP', 'the one that is back first unlists nothing of the other')
-  t.strictSame((await new SampleReader({ redis: connection }).readBoard()).corrupt, 0)
+  t.strictSame((await reader.readBoard()).corrupt, 0)
   await age(60)
   await other.announce('other', {})
   await age(180)

@@ -108,6 +108,7 @@ t.test(
     })
     const apiPort = await listen(t, api)
     const edge = await openEdge(t, { addresses: ['127.0.0.1'], apiPort })
+    const codeNow = async () => JSON.parse(String((await ask(edge.port, LIVE)).body)).code
     const prefix = dirname(edge.log)
     const env = {
       ...process.env,
@@ -119,10 +120,12 @@ t.test(
         () => true,
         () => false,
       )
+    // The first puts the replica among those that failed.
+    for (const time of ['first', 'second']) t.equal(await codeNow(), 'not_ready', time)
     t.ok(await serves(), 'a fresh install has no list')
     api.closeAllConnections()
     await once(api.close(), 'close')
-    t.equal(JSON.parse(String((await ask(edge.port, LIVE)).body)).code, 'unavailable')
+    t.equal(await codeNow(), 'unavailable')
     t.notOk(await serves(), 'all replicas are away')
     const past = Date.now() / 1_000 - 181
     await utimes(join(prefix, 'conf'), past, past)

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Browser, Page } from '@kimchi/testkit/chromium'
 import type { Test } from 'tap'
-import { type Answers, goodAnswers, historyOf, oldRow } from './answers.ts'
+import { type Answers, goodAnswers, historyOf, oldRow, withRows } from './answers.ts'
 import { openForgetful, PAGES_AT_A_TIME, show } from './views.ts'
+import { fillForm } from './visit.ts'
 
 /** The schemes in which each width is checked: what shows at the middle one shows at another, too. */
 const SCREENS = [
@@ -25,13 +26,14 @@ interface View {
   readonly act?: (page: Page) => Promise<unknown>
 }
 
-const { list } = goodAnswers()
+const good = goodAnswers()
+const { list } = good
 /** With a whole month of BTC, a partial and a running day: every figure, every kind of day and ranges beyond them. */
 const GOOD: Answers = {
   list: oldRow(list),
   histories: { BTC: historyOf('BTC', 'Bitcoin', list.updated_at, 30) },
 }
-const EMPTY: Answers = { ...GOOD, list: { ...list, count: 0, data: [] } }
+const EMPTY = withRows(good, [])
 
 const LIST: View = {
   name: 'simulated list with an old row and the form of the median’s alert',
@@ -42,11 +44,7 @@ const BANK: View = {
   name: 'list with a bank’s rate and the form that has refused another',
   shows: '.coins tbody tr',
   act: async page => {
-    for (const text of ['1,380', 'no rate']) {
-      await page.locator('.bank > button').click()
-      await page.locator('.bank input').fill(text)
-      await page.locator('.bank [type=submit]').click()
-    }
+    for (const rate of ['1,380', 'no rate']) await fillForm(page, 'bank', { rate })
   },
 }
 const COIN: View = { name: 'coin', hash: '#/BTC', shows: '.days tbody tr:nth-child(30):last-child' }

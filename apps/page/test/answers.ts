@@ -72,6 +72,13 @@ export function goodAnswers(): { list: LiveList; histories: Answers['histories']
   }
 }
 
+/** The answers of a list that has as many other rows, each like one of its own but for this. */
+export function withRows(good: ReturnType<typeof goodAnswers>, rows: readonly Partial<CoinPremium>[]) {
+  const own = good.list.data as readonly [CoinPremium, ...CoinPremium[]]
+  const data = rows.map((row, index) => ({ ...own[index % own.length], ...row }) as CoinPremium)
+  return { ...good, list: { ...good.list, count: data.length, data } }
+}
+
 /** The same list with simulated prices, and with a row of SOL that is an hour old. */
 export function oldRow(list: LiveList): LiveList {
   const snapshot_at = minuteAt(Date.parse(`${list.updated_at}Z`) - 3_600_000)

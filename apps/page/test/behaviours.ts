@@ -4,7 +4,7 @@ import type { Browser, Page } from '@kimchi/testkit/chromium'
 import type { Test } from 'tap'
 import { type Answers, goodAnswers, liveListOf, minuteAt } from './answers.ts'
 import { type Open, testPages } from './views.ts'
-import { look } from './visit.ts'
+import { fillForm, look } from './visit.ts'
 
 const ROWS = '.coins tbody tr'
 const DAYS = '.days tbody tr'
@@ -177,10 +177,7 @@ async function alerts(t: Test, open: Open) {
   await opener.click()
   await page.locator('h1').click()
   t.notOk(await form.isVisible(), 'so does a click beside it')
-  await opener.click()
-  await page.getByLabel('or above').fill('2')
-  await page.getByLabel('or below').fill('-1')
-  await page.getByRole('button', { name: 'Set' }).click()
+  await fillForm(page, 'alert', { above: '2', below: '-1' })
   t.notOk(await form.isVisible(), 'and so does setting')
   t.equal(await opener.textContent(), 'Alert ≥ 2% ≤ -1%')
   t.match(await page.title(), /^\+1\.23% · BTC/)
@@ -210,11 +207,7 @@ async function bankRate(t: Test, open: Open) {
   await page.waitForSelector(ROWS)
   t.equal(await page.locator('.coins .bank').count(), 0, 'off by default')
   const opener = page.locator('.bank > button')
-  const enter = async (text: string) => {
-    await opener.click()
-    await page.locator('.bank input').fill(text)
-    await page.locator('.bank [type=submit]').click()
-  }
+  const enter = (rate: string) => fillForm(page, 'bank', { rate })
   await enter('5,001')
   t.equal(
     await page.locator('.bank [role=alert]').textContent(),
@@ -245,11 +238,7 @@ async function bankRate(t: Test, open: Open) {
 
 async function twoTabs(t: Test, open: Open) {
   const { page } = await open(t, goodAnswers(), { script: NOTIFICATIONS })
-  const set = async (bound: string) => {
-    await page.locator('.alert > button').click()
-    await page.getByLabel('or above').fill(bound)
-    await page.locator('.alert [type=submit]').click()
-  }
+  const set = (above: string) => fillForm(page, 'alert', { above })
   await page.waitForSelector(ROWS)
   await set('0.1')
   await page.waitForSelector('.firing')
@@ -310,11 +299,9 @@ const UNUSABLE_NOTIFICATIONS = `
 
 async function phoneAlert(t: Test, open: Open) {
   const { page } = await open(t, goodAnswers(), { script: UNUSABLE_NOTIFICATIONS })
-  await page.locator('.alert > button').click()
+  await fillForm(page, 'alert', { above: '0.1' })
   const hint = await page.locator('.alert .hint').textContent()
   t.match(hint, /cannot show.*tab’s title, without a sound/)
-  await page.getByLabel('or above').fill('0.1')
-  await page.locator('.alert [type=submit]').click()
   await page.waitForSelector('.firing')
   t.match(await page.title(), /^🔔/)
   t.equal(await page.evaluate('window.asked'), 0, 'no permission is asked for')

@@ -1,6 +1,6 @@
 import { eventually } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { type Answers, goodAnswers } from './answers.ts'
+import { type Answers, goodAnswers, withRows } from './answers.ts'
 import type { Engine } from './engines/engine.ts'
 import { lacksFirefox, openFirefox } from './engines/firefox.ts'
 import { lacksWebKit, openWebKit } from './engines/webkit.ts'
@@ -43,8 +43,8 @@ const overflow = (engine: Engine) =>
 
 async function list(t: Test, engine: Engine, base: string) {
   const good = goodAnswers()
-  const data = good.list.data.map(coin => ({ ...coin, name: 'Artificial Superintelligence Alliance' }))
-  await show(engine, base, { ...good, list: { ...good.list, data } }, { width: 768 })
+  const rows = good.list.data.map(() => ({ name: 'Artificial Superintelligence Alliance' }))
+  await show(engine, base, withRows(good, rows), { width: 768 })
   await eventually('a change', () => engine.run<boolean>('return document.querySelector(".change") !== null'))
   t.equal(await textOf(engine, 'td.premium'), '+1.23%')
   t.equal(await textOf(engine, 'td.krw'), '143,500,000')

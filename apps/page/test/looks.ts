@@ -1,9 +1,9 @@
-import type { CoinPremium } from '@kimchi/client'
 import { eventually } from '@kimchi/testkit'
 import type { Browser, Page } from '@kimchi/testkit/chromium'
 import type { Test } from 'tap'
-import { type Answers, goodAnswers, historyOf, oldRow } from './answers.ts'
+import { type Answers, goodAnswers, historyOf, oldRow, withRows } from './answers.ts'
 import { openForgetful, show } from './views.ts'
+import { fillForm } from './visit.ts'
 
 const ROWS = '.coins tbody tr'
 const DAYS = '.days tbody tr'
@@ -81,11 +81,8 @@ async function days(t: Test, show: Show) {
 }
 
 async function signs(t: Test, show: Show, good: Good) {
-  const data = [1.5561, 0.0049, -1.555].map((premium_pct, index) => ({
-    ...(good.list.data[index] as CoinPremium),
-    premium_pct,
-  }))
-  const page = await show({ answers: { ...good, list: { ...good.list, count: data.length, data } } })
+  const rows = [1.5561, 0.0049, -1.555].map(premium_pct => ({ premium_pct }))
+  const page = await show({ answers: withRows(good, rows) })
   await page.waitForSelector(ROWS)
   const shown = page.locator('.coins .premium .pct')
   t.strictSame(
@@ -127,22 +124,15 @@ async function axisLabels(t: Test, show: Show, good: Good) {
 }
 
 async function emptyWords(t: Test, show: Show, good: Good) {
-  const answers = { ...good, list: { ...good.list, count: 0, data: [] } }
-  const page = await show({ answers })
+  const page = await show({ answers: withRows(good, []) })
   await page.getByText('No coin has a current price.').waitFor()
   t.match(await page.locator('.status .age').textContent(), /^Updated \d\d:\d\d UTC/)
 }
 
 async function phoneTools(t: Test, show: Show, good: Good) {
-  const data = Array.from({ length: 200 }, (_, index) => ({
-    ...(good.list.data[index % 10] as CoinPremium),
-    symbol: `C${index}`,
-  }))
-  const page = await show({ answers: { ...good, list: { ...good.list, count: 200, data } }, width: 320 })
-  await page.locator('.alert > button').click()
-  await page.getByLabel('or above').fill('100.25')
-  await page.getByLabel('or below').fill('-100.25')
-  await page.locator('.alert [type=submit]').click()
+  const rows = Array.from({ length: 200 }, (_, index) => ({ symbol: `C${index}` }))
+  const page = await show({ answers: withRows(good, rows), width: 320 })
+  await fillForm(page, 'alert', { above: '100.25', below: '-100.25' })
   await page.getByText('≥ 100.25% ≤ -100.25%').first().waitFor()
   const box = (selector: string) => page.locator(selector).evaluate(found => found.getBoundingClientRect())
   for (const width of [320, 390]) {

@@ -1,8 +1,7 @@
-import type { LiveList } from '@kimchi/client'
 import { eventually } from '@kimchi/testkit'
 import type { Browser, Page } from '@kimchi/testkit/chromium'
 import type { Test } from 'tap'
-import { type Answers, goodAnswers, historyOf, liveListOf, minuteAt, oldRow } from './answers.ts'
+import { type Answers, goodAnswers, historyOf, liveListOf, minuteAt, oldRow, withRows } from './answers.ts'
 import { type Open, testPages } from './views.ts'
 
 const ROWS = '.coins tbody tr'
@@ -117,15 +116,11 @@ async function apiFailing(t: Test, open: Open) {
 }
 
 async function manyCoins(t: Test, open: Open) {
-  const { list } = goodAnswers()
-  const data = Array.from({ length: 200 }, (_, index) => ({
-    ...(list.data[0] as LiveList['data'][number]),
-    symbol: `C${index}`,
-    premium_pct: index / 100,
-  }))
+  const rows = Array.from({ length: 200 }, (_, n) => ({ symbol: `C${n}`, premium_pct: n / 100 }))
+  const { list } = withRows(goodAnswers(), rows)
   const history = historyOf('BTC', 'Bitcoin', list.updated_at, 2)
-  const histories = Object.fromEntries(data.map(({ symbol }) => [symbol, { ...history, symbol }]))
-  const { page, asked } = await open(t, { list: { ...list, count: data.length, data }, histories })
+  const histories = Object.fromEntries(rows.map(({ symbol }) => [symbol, { ...history, symbol }]))
+  const { page, asked } = await open(t, { list, histories })
   const daily = () => asked.filter(url => url.endsWith('/daily?days=2')).length
   /** Rows on the screen, and those of them with a change. */
   const seen = () =>

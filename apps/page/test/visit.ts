@@ -103,6 +103,18 @@ export async function minuteOnScreen(page: Page): Promise<string> {
   return (at ?? '').replace('Z', '')
 }
 
+/** Opens the form of the bank's rate or of an alert, fills fields by their names, and sends it. */
+export async function fillForm(
+  page: Page,
+  kind: 'bank' | 'alert',
+  values: Readonly<Record<string, string>>,
+): Promise<void> {
+  await page.locator(`.${kind} > button`).click()
+  for (const [name, value] of Object.entries(values))
+    await page.locator(`.${kind} [name=${name}]`).fill(value)
+  await page.locator(`.${kind} [type=submit]`).click()
+}
+
 /** Makes the page visible or hidden to itself. */
 export async function look(page: Page, state: 'visible' | 'hidden'): Promise<void> {
   await page.evaluate(value => {

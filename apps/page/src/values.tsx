@@ -21,17 +21,6 @@ export function Percent({ value, isColoured = false }: { value: number; isColour
   )
 }
 
-/** Two premiums with a dash between them: `+0.25 – +1.95%`. */
-export function Span({ from, to }: { from: number; to: number }) {
-  const { f } = useView()
-  return (
-    <span class="pct" title={`${f.signed(from, 4)}% – ${f.signed(to, 4)}%`}>
-      <data value={from}>{f.signed(from)}</data> – <data value={to}>{f.signed(to)}</data>
-      <span class="unit">%</span>
-    </span>
-  )
-}
-
 /** A change in percentage points: arrow and colour show its direction. @param note what it is compared with */
 export function Change({ points, note }: { points: number; note?: string }) {
   const { t, f } = useView()

@@ -1,6 +1,6 @@
 import type { Formats } from '../text/format.ts'
 import { fill } from '../text/language.ts'
-import { Percent, Span } from '../values.tsx'
+import { Percent } from '../values.tsx'
 import { useView } from '../view.ts'
 import { Dot } from './day-dot.tsx'
 import { type Day, toCsv } from './days.ts'
@@ -9,7 +9,11 @@ import { type Day, toCsv } from './days.ts'
 const COLUMNS = {
   close: ({ close_pct }: Day) => <Percent value={close_pct} />,
   average: ({ avg_pct }: Day) => <Percent value={avg_pct} />,
-  lowHigh: ({ low_pct, high_pct }: Day) => <Span from={low_pct} to={high_pct} />,
+  lowHigh: ({ low_pct, high_pct }: Day) => (
+    <>
+      <Percent value={low_pct} /> – <Percent value={high_pct} />
+    </>
+  ),
   open: ({ open_pct }: Day) => <Percent value={open_pct} />,
   samples: ({ samples }: Day, f: Formats) => f.number(samples, 0),
 }

@@ -7,7 +7,7 @@ import { startFile } from './lib/nginx.ts'
 import { pin } from './lib/servers.ts'
 
 /** High enough for one client to be the load. */
-const LIMITS = { perSecond: 1_000_000, connections: 10_000, workers: 1 }
+const LIMITS = { perSecond: 1_000_000, workers: 1 }
 
 /** Measures the edge's cache beside nginx that serves the same bytes as a file. Needs wrk and nginx. */
 export async function edge(rounds: number): Promise<void> {

@@ -22,8 +22,6 @@ export interface EdgeOptions {
   readonly page?: string
   /** Requests per second that one client may make. @default as shipped, 50 */
   readonly perSecond?: number
-  /** Requests that one client may have open. @default as shipped, 100 */
-  readonly connections?: number
   /** Network whose `X-Forwarded-For` is believed, such as 127.0.0.1. @default none */
   readonly proxies?: string
   /** Lines of site/names.conf. @default none */
@@ -113,7 +111,7 @@ async function writeSite(
   ports: Readonly<Record<'port' | 'opsPort' | 'ownPort' | 'plainPort', number>>,
 ) {
   const { port, opsPort, ownPort, plainPort } = ports
-  const { page = join(dir, 'page'), perSecond = 50, connections = 100, workers = 2, proxies, tls } = options
+  const { page = join(dir, 'page'), perSecond = 50, workers = 2, proxies, tls } = options
   if (options.names !== undefined) {
     await mkdir(join(dir, 'shipped/overlay'))
     await writeFile(join(dir, 'shipped/overlay/names.conf'), options.names)
@@ -135,10 +133,7 @@ async function writeSite(
     await adapt(dir, 'tls/redirect.conf', listen(8080, plainPort))
   }
   await adapt(dir, 'site/ops.conf', listen(8081, opsPort))
-  await adapt(dir, 'site/limits.conf', [
-    ['rate=50r/s', `rate=${perSecond}r/s`],
-    ['connections 100;', `connections ${connections};`],
-  ])
+  await adapt(dir, 'site/limits.conf', [['rate=50r/s', `rate=${perSecond}r/s`]])
   if (proxies !== undefined) {
     await adapt(dir, 'site/proxies.conf', [
       ['#   set_real_ip_from 192.0.2.0/24;', `set_real_ip_from ${proxies};`],

@@ -32,7 +32,7 @@ async function soak(t: Teardown): Promise<readonly string[]> {
   const ingester = bed.start('a')
   bed.start('b')
   const { replicas, ...upstream } = await startReplicas(t, bed.redis.url, 3)
-  const edge = await openEdge(t, { ...upstream, perSecond: 1_000, connections: 1_000 })
+  const edge = await openEdge(t, { ...upstream, perSecond: 1_000 })
   const list = (authority: string) => `http://${authority}/api/v1/kimchi-premium`
   // The first minute comes from candles, coin by coin.
   for (const { address } of replicas) {

@@ -30,65 +30,40 @@ export async function startManual(t: Test, options: SimulatorOptions = {}) {
 }
 
 /** One open WebSocket with everything it has received. */
-export interface Client {
-  readonly socket: WebSocket
-  readonly frames: { readonly text: string; readonly bytes: Buffer; readonly binary: boolean }[]
-  /** Number of pongs received. */
-  readonly pongs: () => number
-  readonly closed: Promise<{ code: number; reason: string }>
-  send(message: unknown): void
-  /** The next matching frame after those returned before, parsed. */
-  next(matches?: (frame: Frame) => boolean): Promise<Frame>
-  /** Resolves after a ping has been answered, when everything sent before has arrived. */
-  settled(): Promise<void>
-}
+export type Client = Awaited<ReturnType<typeof connect>>
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read fields of every kind of frame
 export type Frame = any
 
 /** Opens a WebSocket and resolves when it is open; cut with the test. */
-export async function connect(t: Test, url: string): Promise<Client> {
+export async function connect(t: Test, url: string) {
   const socket = new WebSocket(url)
   t.teardown(() => socket.terminate())
-  const frames: Client['frames'] = []
-  const wakers = new Set<() => void>()
+  const frames: { readonly text: string; readonly binary: boolean }[] = []
   let taken = 0
   let pongs = 0
-  socket.on('message', (message, binary) => {
-    const bytes = message as Buffer
-    frames.push({ text: bytes.toString(), bytes, binary })
-    for (const wake of wakers) wake()
-  })
+  socket.on('message', (message, binary) => frames.push({ text: message.toString(), binary }))
   socket.on('pong', () => pongs++)
   const closed = new Promise<{ code: number; reason: string }>(resolve => {
-    socket.on('close', (code, reason) => resolve({ code, reason: reason.toString() }))
+    socket.on('close', (code, reason) => resolve({ code, reason: String(reason) }))
   })
   await once(socket, 'open')
   socket.on('error', () => {})
-  const take = (matches: (frame: Frame) => boolean): Frame | undefined => {
-    while (taken < frames.length) {
-      const frame = JSON.parse(frames[taken++]?.text ?? '') as Frame
-      if (matches(frame)) return frame
-    }
-    return undefined
-  }
   return {
     socket,
     frames,
     closed,
     pongs: () => pongs,
-    send: message => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
-    next: (matches = () => true) =>
-      new Promise(resolve => {
-        const look = (): void => {
-          const found = take(matches)
-          if (found === undefined) return
-          wakers.delete(look)
-          resolve(found)
-        }
-        wakers.add(look)
-        look()
-      }),
+    send: (message: unknown) => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
+    /** The next matching frame after those returned before, parsed. */
+    async next(matches: (frame: Frame) => boolean = () => true): Promise<Frame> {
+      for (;;) {
+        while (taken === frames.length) await once(socket, 'message')
+        const frame = JSON.parse(frames[taken++]?.text ?? '') as Frame
+        if (matches(frame)) return frame
+      }
+    },
+    /** Resolves after a ping has been answered, when everything sent before has arrived. */
     async settled() {
       const pong = once(socket, 'pong')
       socket.ping()

@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { ask, eventually, startProgram, type Teardown, withTeardown } from '@kimchi/testkit'
+import { DAY_MINUTES, dayStart, minuteOf } from '@kimchi/core'
+import { ask, audit, eventually, startProgram, type Teardown, withTeardown } from '@kimchi/testkit'
 import { getJson, opsPortOf, startReplicas } from './apps.ts'
 import { openEdge } from './edge.ts'
 import { type MemoryReading, memoryGrowth, memoryTable } from './memory-growth.ts'
@@ -10,6 +11,8 @@ import { openTestbed } from './testbed.ts'
 
 const READ_EVERY_MS = 5_000
 const LOAD = fileURLToPath(new URL('../../deploy/load.mjs', import.meta.url))
+/** The newest minutes are left to the live feeds. @see docs/architecture.md#ingester */
+const LEFT_TO_LIVE = 6
 const COINS = ['BTC', 'ETH', 'XRP', 'SOL', 'DOGE', 'ADA', 'TRX', 'LINK', 'AVAX', 'DOT']
 
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '30' } } })
@@ -28,6 +31,7 @@ process.exit(problems.length === 0 ? 0 : 1)
  */
 async function soak(t: Teardown): Promise<readonly string[]> {
   execFileSync(fileURLToPath(new URL('../../scripts/image-nginx.sh', import.meta.url)))
+  const from = dayStart(minuteOf(Date.now())) - DAY_MINUTES
   const bed = await openTestbed(t, { factor: 1, startAt: Date.now(), coins: COINS })
   const ingester = bed.start('a')
   bed.start('b')
@@ -56,7 +60,11 @@ async function soak(t: Teardown): Promise<readonly string[]> {
     readings.push(reading)
     await Promise.race([delay(READ_EVERY_MS), load.ended])
   }
-  const { lost, doubled, wrong, live, candle, findings } = await bed.settle()
+  const to = minuteOf(Date.now()) - LEFT_TO_LIVE
+  const auditAll = () => audit({ redis: bed.raw, truth: bed.exchanges, coins: COINS, from, to })
+  // A day row may first have to be repaired.
+  await eventually('all is right', async () => (await auditAll()).findings.length === 0).catch(() => {})
+  const { lost, doubled, wrong, live, candle, findings } = await auditAll()
   console.log(load.lines.join('\n'))
   console.table(memoryTable(readings))
   console.log(

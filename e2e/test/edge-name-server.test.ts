@@ -1,8 +1,6 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { ask, eventually, type Teardown } from '@kimchi/testkit'
+import { ask, eventually, listen, type Teardown } from '@kimchi/testkit'
 import t from 'tap'
 import { openEdge, lacksNginx as skip } from '../src/edge.ts'
 import { CODES, type Reply } from '../src/name-server.ts'
@@ -48,8 +46,6 @@ const statusOf = async (port: number) => (await ask(port, '/api')).status
 
 /** What stands for a replica. */
 async function openReplica(t: Teardown, address: string) {
-  const api = createServer((_request, response) => response.writeHead(404).end()).listen(0, address)
-  t.teardown(() => api.close())
-  await once(api, 'listening')
-  return { apiPort: (api.address() as AddressInfo).port }
+  const api = createServer((_request, response) => response.writeHead(404).end())
+  return { apiPort: await listen(t, api, address) }
 }

@@ -21,27 +21,30 @@ function startDemo(t: Test, command: string[], dataDir: string): Program {
   return demo
 }
 
+interface Running {
+  readonly pid: number
+  readonly parent: number
+  readonly command: string
+}
+
+function processes(): readonly Running[] {
+  const lines = execFileSync('ps', ['-eo', 'pid=,ppid=,args='], { encoding: 'utf8' }).trim().split('\n')
+  return lines.map(line => {
+    const [pid, parent, ...command] = line.trim().split(/\s+/)
+    return { pid: Number(pid), parent: Number(parent), command: command.join(' ') }
+  })
+}
+
 /** All processes that descend from one. */
-function descendants(pid: number): number[] {
-  const pairs = execFileSync('ps', ['-eo', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n')
-  const parents = new Map(pairs.map(line => line.trim().split(/\s+/).map(Number) as [number, number]))
-  const isBelow = (child: number): boolean => {
-    const parent = parents.get(child)
-    return parent === pid || (parent !== undefined && parent > 1 && isBelow(parent))
-  }
-  return [...parents.keys()].filter(isBelow)
+function descendants(ancestor: number, all = processes()): number[] {
+  const children = all.filter(({ parent }) => parent === ancestor)
+  return children.flatMap(({ pid }) => [pid, ...descendants(pid, all)])
 }
 
 /** The stack's own child of that name. */
 function pidOf(stack: number, name: string): number {
   const wanted = name === 'redis' ? 'redis-server' : `${name}/dist/main.js`
-  const lines = execFileSync('ps', ['-eo', 'pid=,ppid=,args='], { encoding: 'utf8' }).trim().split('\n')
-  const found = lines
-    .map(line => line.trim().split(/\s+/))
-    .find(([, ppid, ...args]) => {
-      return Number(ppid) === stack && args.join(' ').includes(wanted)
-    })
-  return Number(found?.[0])
+  return Number(processes().find(({ parent, command }) => parent === stack && command.includes(wanted))?.pid)
 }
 
 function isAlive(pid: number): boolean {

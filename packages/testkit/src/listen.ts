@@ -6,11 +6,12 @@ import type { Teardown } from './teardown.ts'
 export async function listen(
   t: Teardown,
   server: Server & { closeAllConnections?(): void },
+  host = '127.0.0.1',
 ): Promise<number> {
   t.teardown(() => {
     server.close()
     server.closeAllConnections?.()
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
+  await once(server.listen(0, host), 'listening')
   return (server.address() as AddressInfo).port
 }

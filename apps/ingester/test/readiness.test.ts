@@ -46,6 +46,19 @@ t.test('an error that is over is no reason', async t => {
   t.match(reasonOf({ state: 'connecting', lastDataAt: undefined, ...errorAt(NOW) }), /: no answer$/)
 })
 
+// docs/faults.md, 9
+t.test(
+  'minutes that Redis does not take are a reason not to be ready, which tells outages from refusals',
+  async t => {
+    const status = statusWith({})
+    const waiting = (problem: string, isRefused: boolean) =>
+      notReadyReasons({ ...status, queue: { ...status.queue, waiting: 2, problem, isRefused } })
+    const text = '2 minutes wait to be written: MISCONF'
+    t.strictSame(waiting('MISCONF', false), [{ reason: 'redis', text }])
+    t.strictSame(waiting('MISCONF', true), [{ reason: 'redis-refuses', text }])
+  },
+)
+
 t.test('a loop that stands still is a reason not to be ready', async t => {
   const at = (now: number) => notReadyReasons({ ...statusWith({ statusAt: now, lastDataAt: now }), at: now })
   t.strictSame(at(NOW + 180_000), [])

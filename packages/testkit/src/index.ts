@@ -1,5 +1,5 @@
 export { ask, type RawResponse } from './ask.ts'
-export { type AuditOptions, type AuditResult, audit, foldDay } from './audit.ts'
+export { type AuditOptions, audit, foldDay } from './audit.ts'
 export { eventually, passUntil, type Sought } from './eventually.ts'
 export { listen } from './listen.ts'
 export { createMemoryCgroup, type MemoryCgroup } from './memory-cgroup.ts'

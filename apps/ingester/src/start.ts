@@ -3,7 +3,6 @@ import { type Coin, type Context, LatestTicks, type Milliseconds, messageOf } fr
 import { createDoors, type DoorOptions, RestClient } from '@kimchi/feeds'
 import { openOpsServer, type RunningApp } from '@kimchi/runtime'
 import {
-  type Board,
   type ConnectOptions,
   isRetryable,
   MinuteQueue,
@@ -57,7 +56,7 @@ export interface Ingester extends RunningApp {
  * without the exchanges, and says so on `/ready` until it has both.
  */
 export async function startIngester(config: Config, options: IngesterOptions): Promise<Ingester> {
-  const { log, clock, random, id, version, refreshMs } = options
+  const { log, clock, random, id, version, refreshMs, network } = options
   const { ALLOW: allow, DENY: deny } = config
   const ending = new AbortController()
   // Requests and waits of all coins listen.
@@ -68,13 +67,30 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     fail = reject
   })
 
-  const store = openStore(config, options, fail)
-  const { redis, reader, writer, queue } = store
-  const { doors, rest, latest, feeds } = openExchanges(config, options, context, () => catalogue.refreshNow())
+  const redis = openRedis(config.REDIS_URL, { name: 'kimchi-ingester', random, ...network?.redis })
+  const reader = new SampleReader({ redis })
+  const writer = new SampleWriter({
+    redis,
+    prices: config.PRICES,
+    retentionDays: config.SAMPLE_RETENTION_DAYS,
+    order: config.COINS,
+    denied: deny,
+    log,
+  })
+  const queue = new MinuteQueue({ writer, clock, random, onFatal: fail, log })
+  const { fetch, openSocket } = network ?? {}
+  const doors = createDoors({ ...doorSettings(config, version), fetch, openSocket }, context)
+  const rest = new RestClient(doors)
+  const latest = new LatestTicks()
+  const onRefused = () => catalogue.refreshNow()
+  const feeds = new ExchangeFeeds({ latest, doors, rest, onRefused }, context)
   /** The coins in Redis; undefined while it can't be read. */
   const readPublished = async () => {
     try {
-      return (await readBoard(store))?.coins
+      if (!(await redis.untilReady(REDIS_READY_WITHIN_MS))) return undefined
+      // Where this Redis holds the other kind of prices, it ends the ingester.
+      await writer.verify()
+      return (await reader.readBoard()).coins
     } catch (thrown) {
       if (!isRetryable(thrown)) fail(thrown)
       log.info({ reason: messageOf(thrown) }, 'could not read Redis; continuing without it')
@@ -114,7 +130,9 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     context,
   )
   redis.onChange(problem => {
-    if (problem === undefined) backfill.noteReconnect()
+    if (problem !== undefined) return
+    queue.sendAgain('Redis is connected again')
+    backfill.noteReconnect()
   })
   const onMinute = (report: MinuteReport) => {
     withoutRows.noteMinute(report, quarantine.status().quarantined)
@@ -169,44 +187,4 @@ export async function startIngester(config: Config, options: IngesterOptions): P
       await ops.close()
     },
   }
-}
-
-type Store = ReturnType<typeof openStore>
-
-/** @param onFatal called when what is written can never be */
-function openStore(
-  { REDIS_URL, PRICES: prices, SAMPLE_RETENTION_DAYS: retentionDays, COINS: order, DENY: denied }: Config,
-  { clock, random, log, network }: IngesterOptions,
-  onFatal: (thrown: unknown) => void,
-) {
-  const redis = openRedis(REDIS_URL, { name: 'kimchi-ingester', random, ...network?.redis })
-  const reader = new SampleReader({ redis })
-  const writer = new SampleWriter({ redis, prices, retentionDays, order, denied, log })
-  const queue = new MinuteQueue({ writer, clock, random, onFatal, log })
-  redis.onChange(problem => {
-    if (problem === undefined) queue.sendAgain('Redis is connected again')
-  })
-  return { redis, reader, writer, queue }
-}
-
-/** @throws where this Redis holds the other kind of PRICES */
-async function readBoard({ redis, reader, writer }: Store): Promise<Board | undefined> {
-  if (!(await redis.untilReady(REDIS_READY_WITHIN_MS))) return undefined
-  await writer.verify()
-  return reader.readBoard()
-}
-
-/** @param onRefused called when an exchange refuses our subscription */
-function openExchanges(
-  config: Config,
-  { version, network }: IngesterOptions,
-  context: Context,
-  onRefused: () => void,
-) {
-  const { fetch, openSocket } = network ?? {}
-  const doors = createDoors({ ...doorSettings(config, version), fetch, openSocket }, context)
-  const rest = new RestClient(doors)
-  const latest = new LatestTicks()
-  const feeds = new ExchangeFeeds({ latest, doors, rest, onRefused }, context)
-  return { doors, rest, latest, feeds }
 }

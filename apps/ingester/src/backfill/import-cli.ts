@@ -77,14 +77,11 @@ async function run(options: ImportOptions): Promise<void> {
   const { '--days': days } = readSettings({ '--days': DAYS }, { '--days': values.days })
   const redis = openRedis(config.REDIS_URL, { name: 'kimchi-backfill', random, ...network?.redis })
   const ending = new AbortController()
-  const end = () => ending.abort()
-  signal.addEventListener('abort', end)
-  if (signal.aborted) end()
   const complain = ({ err, reason = err && messageOf(err) }: Record<string, unknown>, message: string) =>
     void stderr.write(`\n${message}${reason ? `: ${reason}` : ''}\n`)
   // A person watches: warnings only, beside the bar.
   const log = { debug: () => {}, info: () => {}, warn: complain, error: complain }
-  const context: Context = { clock, random, signal: ending.signal, log }
+  const context: Context = { clock, random, signal: AbortSignal.any([signal, ending.signal]), log }
   // Requests and waits of all coins listen.
   setMaxListeners(0, context.signal)
   // An ingester fetches candles of its own at the same time.
@@ -94,8 +91,7 @@ async function run(options: ImportOptions): Promise<void> {
   try {
     stdout.write(await importHistory(config, rest, redis, days, progressBar(stderr), context))
   } finally {
-    signal.removeEventListener('abort', end)
-    end()
+    ending.abort()
     await redis.close()
   }
 }

@@ -42,6 +42,11 @@ export interface CoinTrouble {
   readonly waitsUntil: Milliseconds
 }
 
+/** The minutes of a coin that are to be filled next. */
+export interface OpenWindow extends CoinMinutes {
+  readonly of: OpenCoin
+}
+
 /** One coin and its open minutes. Its instants are of the clock's elapsed time. */
 interface OpenCoin {
   readonly coin: Coin
@@ -109,7 +114,7 @@ export class OpenMinutes {
    * meanwhile are forgotten. The last minutes come first, then Binance's blocks from new to old, so that each block is
    * fetched once.
    */
-  async *due(most: number): AsyncGenerator<CoinMinutes, void, void> {
+  async *due(most: number): AsyncGenerator<OpenWindow, void, void> {
     await this.#read()
     let left = most
     for (const window of this.#newest()) {
@@ -123,22 +128,17 @@ export class OpenMinutes {
   }
 
   /** Forgets these minutes. Redis names again those that are still open. */
-  finish({ coin: finished, minutes: [start = 0] }: CoinMinutes): void {
-    const coin = this.#coins.get(pairOf(finished))
-    if (coin === undefined) return
-    coin.open = before(coin.open, start)
-    coin.trouble = undefined
-    coin.retry.reset()
+  finish({ of, minutes: [start = 0] }: OpenWindow): void {
+    of.open = before(of.open, start)
+    of.trouble = undefined
+    of.retry.reset()
   }
 
   /** Leaves the coin alone for a while, longer after each failure. */
-  fail(failed: Coin, thrown: unknown): CoinTrouble | undefined {
-    const coin = this.#coins.get(pairOf(failed))
-    if (coin === undefined) return undefined
-    const waitsUntil = this.#clock.elapsed() + coin.retry.delay()
-    const { failures } = coin.retry
-    coin.trouble = { symbol: failed.symbol, reason: messageOf(thrown), failures, waitsUntil }
-    return coin.trouble
+  fail({ coin: { symbol }, of }: OpenWindow, thrown: unknown): CoinTrouble {
+    const waitsUntil = this.#clock.elapsed() + of.retry.delay()
+    of.trouble = { symbol, reason: messageOf(thrown), failures: of.retry.failures, waitsUntil }
+    return of.trouble
   }
 
   /** Where backfill's minutes end: the feeds may still sample this minute and later ones. */
@@ -168,7 +168,7 @@ export class OpenMinutes {
   }
 
   /** The newest window of each coin that does not wait, the most urgent first. */
-  #newest(): CoinMinutes[] {
+  #newest(): OpenWindow[] {
     const now = this.#clock.elapsed()
     const urgent = minuteOf(this.#clock.now()) - URGENT_MINUTES
     const rankOf = ({ minutes }: CoinMinutes) => {
@@ -178,9 +178,9 @@ export class OpenMinutes {
     return [...this.#coins.values()]
       .sort((a, b) => a.rank - b.rank)
       .filter(({ open, trouble }) => open.length > 0 && now >= (trouble?.waitsUntil ?? 0))
-      .map(({ coin, open }) => {
-        const [minutes = []] = windowsOf(open)
-        return { coin, minutes }
+      .map(of => {
+        const [minutes = []] = windowsOf(of.open)
+        return { coin: of.coin, minutes, of }
       })
       .sort((a, b) => rankOf(b) - rankOf(a))
   }

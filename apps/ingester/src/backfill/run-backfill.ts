@@ -13,9 +13,9 @@ import { isRetryable, type SampleReader, type SampleWriter } from '@kimchi/store
 import { pairOf, type Quarantine } from '../coins/quarantine.ts'
 import type { MinuteReport } from '../minute/minute-loop.ts'
 import { CandleBlockCache } from './candle-block-cache.ts'
-import { type CoinMinutes, type Decided, decideWindow, fetchLimit } from './decide-minutes.ts'
+import { type Decided, decideWindow, fetchLimit } from './decide-minutes.ts'
 import { type Drift, measureDrift } from './measure-drift.ts'
-import { OpenMinutes } from './open-minutes.ts'
+import { OpenMinutes, type OpenWindow } from './open-minutes.ts'
 
 /**
  * Coins that are decided at once. Enough to keep both exchanges busy, few enough that shared requests (BTC, the
@@ -159,7 +159,7 @@ export class Backfill {
   }
 
   /** @throws why Redis could not be read or written */
-  async #fill(window: CoinMinutes): Promise<void> {
+  async #fill(window: OpenWindow): Promise<void> {
     const decided = await this.#decide(window)
     if (decided === undefined) return
     const { quarantine, writer, onStored = () => {} } = this.#options
@@ -177,19 +177,17 @@ export class Backfill {
   }
 
   /** Undefined where candles cannot be fetched: the coin waits. */
-  async #decide(window: CoinMinutes): Promise<Decided | undefined> {
+  async #decide(window: OpenWindow): Promise<Decided | undefined> {
     const { clock, signal, log } = this.#context
     try {
       return await decideWindow(window, this.#blocks)
     } catch (thrown) {
       if (signal.aborted) return undefined
       if (isRetryable(thrown)) throw thrown
-      const trouble = this.#openMinutes.fail(window.coin, thrown)
-      if (trouble !== undefined && isWorthALine(trouble.failures)) {
-        const { waitsUntil, ...fields } = trouble
-        const delayMs = waitsUntil - clock.elapsed()
+      const { waitsUntil, ...fields } = this.#openMinutes.fail(window, thrown)
+      const delayMs = waitsUntil - clock.elapsed()
+      if (isWorthALine(fields.failures))
         log.warn({ ...fields, delayMs }, 'a coin waits: its candles cannot be fetched')
-      }
       return undefined
     }
   }

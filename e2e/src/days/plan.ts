@@ -171,13 +171,10 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, kinds?: 
   world.after(draws.between(0, 10) * MINUTE_MS, meet)
   const isIn = (kind: Span['what']) => (symbol: string, at: EpochMs) =>
     spans.some(({ what, of, from, to }) => what === kind && of === symbol && from <= at && at <= to)
-  const isHalted = isIn('halt')
   const isAfterHole = (symbol: string, at: EpochMs) => {
-    const traded = parts.exchanges.simulator.prices.lastTrade('binance', market('binance', symbol), at)
-    return spans.some(
-      ({ what, from, to }) =>
-        what === 'hole' && from <= at && (traded === undefined || traded.at < to - BACK_WITHIN_MS),
-    )
+    const { prices } = parts.exchanges.simulator
+    const tradedAt = prices.lastTrade('binance', market('binance', symbol), at)?.at ?? 0
+    return spans.some(({ what, from, to }) => what === 'hole' && from <= at && tradedAt < to - BACK_WITHIN_MS)
   }
   const isRelisted = (symbol: string, at: EpochMs) =>
     spans.some(({ what, of, to }) => what === 'relisting' && of === symbol && at <= to && world.now < to)
@@ -187,7 +184,7 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, kinds?: 
     parts.isAll && !parts.hasListed(symbol) && (active.size > 0 || world.now < episode.to + TRACKED_WITHIN_MS)
   /** Whether a coin may lack a minute, without a fault that lasts then. */
   const mayLack = (symbol: string, at: EpochMs) =>
-    isHalted(symbol, at) || isAfterHole(symbol, at) || isRelisted(symbol, at) || isNew(symbol)
+    isIn('halt')(symbol, at) || isAfterHole(symbol, at) || isRelisted(symbol, at) || isNew(symbol)
   const isSafe = (symbol: string) =>
     !isTroubled('all') && !isTroubled(symbol) && ingesters.some(({ host }) => !isTroubled(host.name))
   /** Whether a coin has been halted for so long that no ingester has it on the list. */

@@ -72,10 +72,8 @@ export class Caller {
 
     const { data, count, updated_at } = JSON.parse(text)
     const ranks = data.map((row: Record<string, string>) => row.date ?? this.#rankOf(row.symbol ?? ''))
-    demand(
-      ranks.every((rank: string, i: number) => i === 0 || ranks[i - 1] < rank),
-      `in the order ${ranks}`,
-    )
+    const isOrdered = ranks.every((rank: string, i: number) => i === 0 || ranks[i - 1] < rank)
+    demand(isOrdered, `in the order ${ranks}`)
     demand(count === data.length && (symbol === '' || count <= days), `with ${data.length} rows`)
     const newestAt = Date.parse(String(headers['last-modified']))
     demand(symbol !== '' || newestAt === Date.parse(`${updated_at}Z`), `of ${updated_at}`)
@@ -94,10 +92,8 @@ export class Caller {
     const unchanged = Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_BODY.test(name)))
     const expected =
       sent === etag ? { status: 304, headers: unchanged, body: Buffer.of() } : { status, headers, body }
-    demand(
-      isDeepStrictEqual(again, expected),
-      `and to ${sent} with ${again.status} ${JSON.stringify(again.headers)}`,
-    )
+    const isRight = isDeepStrictEqual(again, expected)
+    demand(isRight, `and to ${sent} with ${again.status} ${JSON.stringify(again.headers)}`)
   }
 
   /** @param isWhole whether the tag stands for nothing but this text */

@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
 /** Mistakes that a later change might make in a file. */
 interface Mistakes {
   /** What is to find them: files in `test` of the workspace, without `.test.ts`. */
@@ -50,8 +53,8 @@ const MISTAKES: Readonly<Record<string, Mistakes>> = {
     tests: ['latest-ticks', 'snapshot'],
     rules: {
       'a snapshot waits for frames that overtake each other': [
-        'watermark >= minuteStart(minute) + DISORDER_MS[exchange]',
-        'watermark >= minuteStart(minute)',
+        'upbit.watermark >= start + DISORDER_MS.upbit',
+        'upbit.watermark >= start',
       ],
       'a price from before an interruption is unknown': [
         '.pricesFrom = pricesFrom',
@@ -224,3 +227,12 @@ export type Mutation = (typeof MUTATIONS)[number]
 export const MUTATIONS = Object.entries(MISTAKES).flatMap(([file, { tests, rules }]) =>
   Object.entries(rules).map(([breaks, [search, replace]]) => ({ breaks, file, search, replace, tests })),
 )
+
+/** A mutation's file in a copy of the repository, with the mistake in it. @throws where it does not apply, or changes nothing */
+export function mutated(copy: string, { breaks, file, search, replace }: Mutation): string {
+  const parts = readFileSync(join(copy, file), 'utf8').split(search)
+  if (parts.length !== 2)
+    throw new Error(`“${breaks}” applies ${parts.length - 1} times to ${file}, not once`)
+  if (search === replace) throw new Error(`“${breaks}” changes nothing in ${file}`)
+  return parts.join(replace)
+}

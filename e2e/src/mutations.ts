@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { withTeardown } from '@kimchi/testkit'
 import { type Outcome, runWithin } from './bounded-run.ts'
-import { MUTATIONS, type Mutation } from './mutation-list.ts'
+import { MUTATIONS, type Mutation, mutated } from './mutation-list.ts'
 
 const { values } = parseArgs({
   options: {
@@ -70,7 +70,7 @@ async function findAll(): Promise<void> {
   }
   const chosen = MUTATIONS.filter(({ breaks }) => breaks.includes(values.only))
   // What cannot find anything is named before hours have passed.
-  for (const mutation of chosen) mutated(mutation)
+  for (const mutation of chosen) mutated(copy, mutation)
   await demand('the build', build())
   for (const day of DAYS) await demand(`the day of seed ${day.seed}`, runDay(day))
   const files = new Map(chosen.map(mutation => [mutation.file, mutation]))
@@ -80,7 +80,7 @@ async function findAll(): Promise<void> {
     const { breaks, file } = mutation
     const path = join(copy, file)
     const original = readFileSync(path, 'utf8')
-    writeFileSync(path, mutated(mutation))
+    writeFileSync(path, mutated(copy, mutation))
     const outcomes: Record<string, Outcome> = { 'the compiler': await build() }
     if (outcomes['the compiler'] === 'passed') outcomes.tests = await runTests(mutation)
     for (const day of outcomes.tests === undefined ? [] : DAYS) {
@@ -106,16 +106,6 @@ async function findAll(): Promise<void> {
 async function demand(name: string, running: Promise<Outcome>): Promise<void> {
   const outcome = await running
   if (outcome !== 'passed') throw new Error(`${name} ${outcome} without a mutation`)
-}
-
-/** @throws where it does not apply, or changes nothing */
-function mutated({ breaks, file, search, replace }: Mutation): string {
-  const text = readFileSync(join(copy, file), 'utf8')
-  const parts = text.split(search)
-  if (parts.length !== 2)
-    throw new Error(`“${breaks}” applies ${parts.length - 1} times to ${file}, not once`)
-  if (search === replace) throw new Error(`“${breaks}” changes nothing in ${file}`)
-  return parts.join(replace)
 }
 
 /** Installed packages are shared; the workspaces among them are the copy's own. */

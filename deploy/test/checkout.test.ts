@@ -35,12 +35,6 @@ t.test('Git for Windows writes no CRLF, and every program starts by its first li
     const check = run(interpreter, interpreter === 'node' ? '--check' : '-n', file)
     t.equal(check.status, 0, `${file}: ${check.error ?? check.stderr}`)
   }
-  // As the containers start them: by their first lines, up to the servers, which are not here.
-  const users = 'deploy/redis/users.acl'
-  t.match(run('env', 'PATH=/bin:/usr/bin', 'deploy/redis-start/start.sh', users), {
-    status: 127,
-    stderr: /valkey-server: not found/,
-  })
 })
 
 t.test(

@@ -32,7 +32,7 @@ interface Service {
   readonly networks?: Readonly<Record<string, unknown>>
   readonly environment?: Readonly<Record<string, string>>
   readonly scale?: number
-  readonly build?: { readonly args?: Readonly<Record<string, string>>; readonly secrets?: unknown }
+  readonly build?: { readonly args?: Readonly<Record<string, string>> }
   readonly pull_policy?: string
   readonly volumes?: readonly { readonly source: string; readonly target: string }[]
 }
@@ -170,15 +170,6 @@ t.test('both ingesters trust the authority of a proxy that opens TLS', { skip },
     t.equal(source, '/etc/kimchi/ca.pem')
     t.match(environment, { NODE_EXTRA_CA_CERTS: target, REDIS_URL_FILE: /./ })
   }
-})
-
-t.test('every build takes the npmrc of a mirror or a private CA', { skip }, async t => {
-  const files = ['-f', 'docker-compose.yml', '-f', 'deploy/npmrc.compose.yml', '--profile', 'demo']
-  const { services } = await readWith({ NPMRC: '/npmrc' }, ...files)
-  for (const { build } of Object.values<Service>(services).filter(({ build }) => build)) {
-    t.match(build?.secrets, [{ source: 'npmrc' }])
-  }
-  await t.rejects(readWith({}, ...files), 'NPMRC')
 })
 
 t.test('every setting of an app can be given to its container', { skip }, async t => {

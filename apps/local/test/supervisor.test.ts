@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -125,8 +125,10 @@ t.test("an app's logs are bounded", async t => {
 })
 
 t.test('a data folder that can’t be used is named with its variable, and what would do', async t => {
-  const file = join(t.testdir({ file: '' }), 'file')
-  await t.rejects(startLocal(readConfig('demo', { DATA_DIR: file }), openContext(t).context), {
+  const { context, dir } = openContext(t)
+  const file = join(dir, 'file')
+  writeFileSync(file, '')
+  await t.rejects(startLocal(readConfig('demo', { DATA_DIR: file }), context), {
     code: 'KIMCHI_ERR_CONFIG',
     message: new RegExp(`^DATA_DIR must be a folder of a local disk, .* got: ${file} \\(ENOTDIR`),
   })

@@ -9,11 +9,10 @@ export type Replica = Awaited<ReturnType<typeof startReplica>>
 
 /**
  * Starts API processes. One name stands for all of them, so they have one port, and each an address of its own.
- * @param env more of their environment
  */
-export async function startReplicas(t: Teardown, redisUrl: string, count = 1, env = {}) {
+export async function startReplicas(t: Teardown, redisUrl: string, count = 1) {
   const apiPort = await freePort()
-  const own = { REDIS_URL: redisUrl, PORT: String(apiPort), ...env }
+  const own = { REDIS_URL: redisUrl, PORT: String(apiPort) }
   const addresses = Array.from({ length: count }, (_, index) => `127.0.0.${index + 1}`)
   const replicas = await Promise.all(addresses.map(address => startReplica(t, address, own)))
   return { apiPort, addresses, replicas }

@@ -17,17 +17,13 @@ export const LIVE = '/api/v1/kimchi-premium'
 /**
  * Starts Redis and real API processes, for `openEdge`; they end with the test.
  * @param options.minute written before the replicas start; none when undefined
- * @param options.env more environment for the replicas
  */
-export async function openReplicas(
-  t: Teardown,
-  options: { minute?: EpochMinute; replicas?: number; env?: Record<string, string> } = {},
-) {
-  const { minute, replicas = 2, env } = options
+export async function openReplicas(t: Teardown, options: { minute?: EpochMinute; replicas?: number } = {}) {
+  const { minute, replicas = 2 } = options
   const redis = await startRedis(t)
   const writeMinute = await fillRedis(t, redis.url, COINS, HISTORY_DAYS)
   if (minute !== undefined) await writeMinute(minute)
-  return { writeMinute, ...(await startReplicas(t, redis.url, replicas, env)) }
+  return { writeMinute, ...(await startReplicas(t, redis.url, replicas)) }
 }
 
 /** The premium of every coin in a minute, in percent: another one in each of a hundred minutes. */

@@ -2,7 +2,7 @@ import type { EpochMs, Exchange, Milliseconds } from '../market/types.ts'
 
 /** Where and for how long a fault acts. Without `forMs` and `frames` it acts until somebody ends it. */
 interface Scope {
-  readonly exchange: Exchange | 'both'
+  readonly exchange: Exchange
   /** Its length, by the simulator's clock. */
   readonly forMs?: Milliseconds
   /** Ends after this many altered frames or responses. */

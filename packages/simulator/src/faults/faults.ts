@@ -124,8 +124,8 @@ export class Faults {
     return this.#known.filter((active): active is ActiveFault<FaultOf<K>> => {
       const { fault } = active
       const only = 'market' in fault ? fault.market : undefined
-      const isThere = fault.exchange === 'both' || fault.exchange === exchange
-      return kinds.some(kind => kind === fault.kind) && isThere && (only === undefined || only === market)
+      if (fault.exchange !== exchange || (only !== undefined && only !== market)) return false
+      return kinds.some(kind => kind === fault.kind)
     })
   }
 

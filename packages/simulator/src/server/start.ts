@@ -41,7 +41,8 @@ export function createSimulator(options: SimulatorOptions = {}) {
      * function brings it back.
      */
     delist(market: string): () => void {
-      const trade = faults.set({ kind: 'outage', exchange: 'both', market })
+      const exchange = market.startsWith('KRW-') ? 'upbit' : 'binance'
+      const trade = faults.set({ kind: 'outage', exchange, market })
       const list = listings.delist(market)
       return () => {
         list()

@@ -14,6 +14,7 @@ import type { CandleRequest } from '@kimchi/feeds'
 import { systemClock } from '@kimchi/runtime'
 import { openRedis, SampleReader, SampleWriter } from '@kimchi/store'
 import t, { type Test } from 'tap'
+import { CANDLE_GRACE_MS } from '../../src/backfill/candle-block-cache.ts'
 import { HistoryImport, type HistoryImportOptions } from '../../src/backfill/import-history.ts'
 import { BTC, ETH, openExchanges, silent, YESTERDAY } from '../support/backfill-bench.ts'
 
@@ -36,11 +37,11 @@ const clock: Clock = {
 /** Requests for one minute that has passed meanwhile, and for which it is. */
 const FRESH = 6
 
-/** The wall clock, with what was skipped. */
-const reached = () => clock.now() + skippedMs
+/** The newest minute whose candles are complete, plus the minutes that were skipped. */
+const reached = () => minuteOf(clock.now() - CANDLE_GRACE_MS) + Math.floor(skippedMs / MINUTE_MS)
 
-/** The most requests that may be made for the minutes that have passed since an instant of {@link reached}. */
-const freshSince = (startedAt: number) => FRESH * (1 + minuteOf(reached()) - minuteOf(startedAt))
+/** The most requests that may be made for the minutes that have passed since one of {@link reached}. */
+const freshSince = (startedAt: number) => FRESH * (1 + reached() - startedAt)
 
 /** A day some days ago. */
 const day = (ago: number) => ({

@@ -150,8 +150,8 @@ const MISTAKES: Readonly<Record<string, Mistakes>> = {
     tests: ['backfill/lost-writes', 'start'],
     rules: {
       'what candles had filled and Redis has lost is filled at once': [
-        'if (problem === undefined) backfill.noteReconnect()',
-        'if (problem === undefined) void backfill',
+        'backfill.noteReconnect()',
+        'void backfill',
       ],
       'confirmed minutes are sent again after a reconnect': [
         "queue.sendAgain('Redis is connected again')",

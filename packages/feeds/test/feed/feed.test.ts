@@ -199,32 +199,6 @@ t.test('Upbit: snapshots are no data', async t => {
   t.strictSame(interruptions, [{ pricesFrom: AT, isClockBack: false }])
 })
 
-t.test(
-  'a silence of more than three seconds is an interruption, and current prices are requested',
-  async t => {
-    for (const protocol of [upbitProtocol, binanceProtocol]) {
-      const isUpbit = protocol.exchange === 'upbit'
-      const tradingPrices = async () => new Map([['BTCUSDT', 1]])
-      const { exchange, send, clock, feed, ticks, interruptions } = await openScripted(t, {
-        protocol,
-        ...(isUpbit ? {} : { tradingPrices }),
-      })
-      const frame = isUpbit ? upbitTicker('KRW-BTC', 5, AT) : miniTicker('BTCUSDT', '5', AT)
-      await send(frame)
-      await clock.advance(3_000)
-      await send(frame)
-      t.equal(interruptions.length, 1, 'only the start')
-      const from = clock.now()
-      await clock.advance(3_001)
-      await send(frame)
-      t.strictSame(interruptions[1], { pricesFrom: from + 3_001, isClockBack: false })
-      t.equal(feed.status().silences, 1)
-      if (isUpbit) await eventually('a second subscription', () => exchange.peers[0]?.received.length === 2)
-      else await eventually('a seed', () => ticks.at(-1)?.origin === 'seed')
-    }
-  },
-)
-
 for (const protocol of [upbitProtocol, binanceProtocol]) {
   const isUpbit = protocol.exchange === 'upbit'
   const marketOf = (coin: string) => (isUpbit ? `KRW-${coin}` : `${coin}USDT`)
@@ -323,9 +297,14 @@ t.test('close ends everything, at any moment, and can be called twice', async t 
   const protocol = { ...upbitProtocol, maxAgeMs: binanceProtocol.maxAgeMs }
   await t.test('while it is up', async t => {
     const simulator = await simulate(t)
-    const { feed, clock } = watchFeed(t, { protocol, bases: simulator.env.UPBIT_WS_URL })
+    const watched = watchFeed(t, { protocol, bases: simulator.env.UPBIT_WS_URL })
+    const { feed, clock, ticks, interruptions } = watched
     await eventually('up', () => feed.status().state === 'up')
-    await Promise.all([feed.close(), feed.close()])
+    const closing = Promise.all([feed.close(), feed.close()])
+    const count = ticks.length
+    await closing
+    t.equal(ticks.length, count, 'no tick follows')
+    t.equal(interruptions.length, 1, 'closing the feed is no interruption')
     t.equal(feed.status().state, 'closed')
     t.equal(clock.waiting, 0)
     await eventually('the exchange sees it', () => simulator.connections('upbit') === 0)
@@ -463,17 +442,3 @@ t.test(
     t.strictSame([asked, ticks.map(({ origin, price }) => [origin, price])], [2, [['seed', 3]]])
   },
 )
-
-t.test('no tick follows close', async t => {
-  const simulator = await simulate(t)
-  const { feed, ticks, interruptions } = watchFeed(t, {
-    protocol: upbitProtocol,
-    bases: simulator.env.UPBIT_WS_URL,
-  })
-  await eventually('up', () => feed.status().state === 'up')
-  const closing = feed.close()
-  const count = ticks.length
-  await closing
-  t.equal(ticks.length, count)
-  t.equal(interruptions.length, 1, 'closing the feed is no interruption')
-})

@@ -139,7 +139,7 @@ export class Backfill {
         const fill = this.#fill(window)
         fill.catch(() => {})
         fills.push(fill)
-        // At the door it would wait for its turn, and not hear that another ingester decides it.
+        // A window begun sooner would wait at the door, where nobody notices that another ingester decides it.
         await clock.wait(1_000 / upbitPerSecond, signal)
       }
     } finally {

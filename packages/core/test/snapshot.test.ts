@@ -25,8 +25,10 @@ function outcomes(latest: LatestTicks, minute = M, coins = [BTC]): (readonly num
   })
 }
 
-t.test('a snapshot has a sample or a gap for each coin, in the order of the coins', async t => {
-  t.strictSame(takeSnapshot(record(...WHOLE), M, [ETH, BTC]), {
+// docs/faults.md, 89
+t.test('a snapshot has a sample for each coin, or a gap with the prices of its markets', async t => {
+  const swapped = [upbitTick('KRW-ETH', 5_000, at(-9)), binanceTick('ETHUSDT', 3_500, at(-1))]
+  t.strictSame(takeSnapshot(record(...WHOLE, ...swapped), M, [ETH, BTC]), {
     minute: M,
     samples: [
       {
@@ -43,31 +45,13 @@ t.test('a snapshot has a sample or a gap for each coin, in the order of the coin
       {
         symbol: 'ETH',
         minute: M,
-        reason: 'no-upbit-price',
-        prices: { 'KRW-ETH': undefined, ETHUSDT: undefined, 'KRW-USDT': 1_400 },
+        reason: 'implausible',
+        prices: { 'KRW-ETH': 5_000, ETHUSDT: 3_500, 'KRW-USDT': 1_400 },
       },
     ],
   })
   t.strictSame(takeSnapshot(record(...WHOLE), M, []), { minute: M, samples: [], gaps: [] })
 })
-
-// docs/faults.md, 89
-t.test(
-  'a gap because of an implausible premium names both markets and the rate, with their prices',
-  async t => {
-    const swapped = upbitTick('KRW-BTC', 99_000, at(-3))
-    const { samples, gaps } = takeSnapshot(record(swapped, RATE, BINANCE_BTC, ...PASSED), M, [BTC])
-    t.strictSame(samples, [])
-    t.strictSame(gaps, [
-      {
-        symbol: 'BTC',
-        minute: M,
-        reason: 'implausible',
-        prices: { 'KRW-BTC': 99_000, BTCUSDT: 70_000, 'KRW-USDT': 1_400 },
-      },
-    ])
-  },
-)
 
 t.test('each leg is the last price before M, even when frames of the next minute have arrived', async t => {
   const latest = record(

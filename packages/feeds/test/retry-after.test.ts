@@ -32,12 +32,6 @@ t.test('more than two minutes are believed of 429 and 418 alone, and no more tha
 })
 
 // docs/faults.md, 102
-t.test('a stated wait is never shorter than our own for its status', async t => {
-  for (const header of ['7', '120.5', '299']) t.equal(secondsOf(418, header), 300)
-  t.equal(secondsOf(451, '7'), 600)
-})
-
-// docs/faults.md, 102
 t.test('the end that Binance writes into a 418 counts as stated', async t => {
   const body = (at: number) =>
     `{"code":-1003,"msg":"Way too much request weight used; IP banned until ${at}. Use streams"}`

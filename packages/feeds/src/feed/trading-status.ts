@@ -10,7 +10,7 @@ import {
 import type { Asked } from '../http.ts'
 import type { TradingPrices } from '../rest/trading-prices.ts'
 import { Retry } from '../retry.ts'
-import type { FeedCounters } from './feed-status.ts'
+import type { FeedCounters } from './feed-counters.ts'
 
 /**
  * How far into each minute an exchange is asked which markets trade: far from the turn of the minute, and late

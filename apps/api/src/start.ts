@@ -52,7 +52,7 @@ export async function startApi(
     await redis.close()
   }
   try {
-    // If Redis answers, the very first request finds a document; if not, the API listens all the same.
+    // If Redis answers and has a minute, the very first request finds a document; if not, the API listens all the same.
     if (await redis.untilReady(REDIS_READY_WITHIN_MS)) await documents.load()
     const { HOST: host, PORT, OPS_HOST, OPS_PORT } = config
     await listenAt('PORT', { host, port: PORT }, address => app.listen(address))

@@ -47,7 +47,7 @@ export type Config = Pick<SettingValues<typeof settings>, 'HOST' | 'PAGE_HOST'> 
     readonly mode: Mode
     /** Where its Redis and the logs are kept. */
     readonly dataDir: string
-    /** The environment of the apps. */
+    /** The environment that every app inherits; what `startApps` gives an app goes over it. */
     readonly env: Readonly<Record<string, string | undefined>>
   }
 

@@ -37,15 +37,16 @@ interface Seen {
   updatedAt: string
   newest: string
   lookedAt: EpochMs
-  /** The last look at which the newest list was not yet served, and the first that met an older one after it. */
+  /** The look before the one that first met the newest list. */
   unseenAt: EpochMs
+  /** The first look after it that met an older list; undefined while none has. */
   olderAt?: EpochMs | undefined
 }
 
 /** Minutes. */
 const JOINED_WITHIN = 5
 
-/** What the list must say of a coin. */
+/** What the list must say of a coin in the minute just over; undefined where it may say anything. */
 export type Demand = 'live' | 'listed' | 'unlisted' | undefined
 
 /** What a day has shown to be wrong. */

@@ -94,7 +94,7 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
     state.upSince = world.now
     for (const link of links) if (host === undefined || link.host === host) link.lose()
   }
-  /** How one host reaches it. */
+  /** Redis as this host reaches it: over links of its own, which can be cut, and by its own waits. */
   const networkOf = (host: Host): Network['redis'] => ({
     openClient: () => {
       const link = new Link(host, state, run)

@@ -60,9 +60,11 @@ export class LatestTicks {
   }
 
   /**
-   * Notes that frames may have been lost. The feed calls it when data flows again: until then the watermark
-   * stands still, so no minute counts as complete. After a step back of our clock everything begins anew:
-   * times from before it can't be compared with those that follow.
+   * Notes that frames received before `pricesFrom` may have been followed by others that were lost. The feed calls
+   * it at the first frame after a silence, a step of our clock or a change of connection, at every late frame and the
+   * first fresh one after it, and at an unreadable frame of no known market. In a silence the watermark stands still,
+   * so no minute counts as complete. After a step back of our clock everything begins anew: times from before it
+   * can't be compared with those that follow.
    */
   interrupted({ exchange, pricesFrom, isClockBack }: Interruption): void {
     if (isClockBack) this.#exchanges[exchange] = new ExchangeTicks()

@@ -54,7 +54,10 @@ export interface MinuteLegs {
   readonly binanceUp: boolean
   /** Whether any premium of this pair is plausible. @default false */
   readonly allowed?: boolean | undefined
-  /** Each leg is undefined while nothing has been heard of its market. */
+  /**
+   * Undefined where the candles show no trade to carry. The feeds always give a leg, without a price while nothing has
+   * been heard of the market.
+   */
   readonly upbit: Leg | undefined
   readonly binance: Leg | undefined
   readonly rate: Leg | undefined

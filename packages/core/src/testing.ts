@@ -1,7 +1,6 @@
 import type { Clock } from './clock.ts'
 import type { EpochMs, Milliseconds } from './units.ts'
 
-/** A {@link ManualClock} that stands at `now`. */
 export function createManualClock(now: EpochMs): ManualClock {
   return new ManualClock(now)
 }

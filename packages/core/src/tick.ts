@@ -43,8 +43,8 @@ export interface Tick {
 }
 
 /**
- * Frames of an exchange may have been lost: after a silence of more than 3 s, a step of our clock, or a change to
- * another connection.
+ * Frames of an exchange may have been lost: in a silence of more than 3 s, at a step of our clock or a change to
+ * another connection, while frames come late, or because one that could be of any market can't be read.
  */
 export interface Interruption {
   readonly exchange: Exchange

@@ -24,8 +24,9 @@ export class Retry {
   }
 
   /**
-   * Counts a failure. Returns how long to wait before another attempt: by default 0.5 s doubling to 30 s, of which a random half
-   * is taken off so that many clients don't come back together. Only `Retry-After`, 418 and 451 wait longer.
+   * Counts a failure. Returns how long to wait before another attempt: by default 0.5 s doubling to 30 s, less a
+   * random part of up to half of it, so that many clients don't come back together. Only `Retry-After`, 418 and 451
+   * wait longer.
    */
   delay(cause?: unknown): Milliseconds {
     const { random } = this.#context

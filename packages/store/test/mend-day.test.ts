@@ -153,7 +153,8 @@ t.test('an ingester of 1.0.0, which names no day, gets its lost rows mended', as
   const { raw, start, date, rowOf } = await openDay(t)
   const before = await rowOf()
   await raw.hdel(dailyKey('BTC'), date)
-  // It calls once a minute; a retention of one day makes two days to look at in turn.
+  // Each call looks at one day of every coin: with a retention of one day, at today in even minutes of Redis' clock,
+  // and at yesterday in odd ones.
   const repair = () => raw.call('FCALL', ['kp_repair', 1, '{kp}:meta', 12, 'live', 1, 1]) as Promise<string[]>
   const minute = Number(((await raw.time()) as unknown as string[])[0]) / 60
   const isTurn = Math.floor(minute) % 2 === 1

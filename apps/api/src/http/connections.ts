@@ -116,7 +116,7 @@ export class Connections {
     if (socket.timeout !== unreadTimeout) socket.setTimeout(unreadTimeout)
   }
 
-  /** Runs what ends a connection when all its requests are answered. */
+  /** Calls `end`, which ends the connection, once all its requests are answered. */
   whenAnswered(socket: Socket, end: () => void): void {
     const last = this.#pending.get(socket)?.at(-1)
     if (last === undefined || last.closed) end()

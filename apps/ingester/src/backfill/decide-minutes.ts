@@ -113,8 +113,8 @@ export async function fetchLimit(blocks: CandleBlockCache): Promise<EpochMinute>
 }
 
 /**
- * The candle's start stands for its last trade: minutes are whole, so "at most 60 minutes before M" decides
- * the same for both.
+ * The candle's start stands for its last trade, whose second no candle tells: as both M and the start are whole
+ * minutes, the trade is "at most 60 minutes before M" exactly when the start is.
  */
 function legOf(block: CandleBlock, minute: EpochMinute): Leg | undefined {
   const candle = block.lastTrade(minute)

@@ -45,7 +45,7 @@ export interface FinishedMinute extends Pick<MinuteReport, 'minute'> {
   readonly gaps: readonly Pick<Gap, 'reason'>[]
 }
 
-/** Counters run since the start. */
+/** Counters start at 0 with the process. */
 export type BackfillStatus = ReturnType<Backfill['status']>
 
 /**

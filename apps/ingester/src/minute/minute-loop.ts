@@ -22,7 +22,7 @@ export interface MinuteLoopOptions {
 /** Counters start at 0 with the process. */
 export type MinuteStatus = ReturnType<MinuteLoop['status']>
 
-/** The one loop of an ingester: at each minute turn snapshot → quarantine → enqueue. */
+/** At each minute turn: snapshot → quarantine → enqueue. */
 export class MinuteLoop {
   readonly #options: MinuteLoopOptions
   readonly #context: Omit<Context, 'random'>

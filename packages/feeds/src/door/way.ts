@@ -20,7 +20,7 @@ const ABOUT_US: readonly number[] = [418, 429]
  */
 const ABOUT_THE_REQUEST: readonly number[] = [400, 404]
 
-/** What refuses all of our requests, once each base has said so. */
+/** What refuses all of our requests: 418 and 429 at once, 403 and 451 when each base has said so. */
 const REFUSES_ALL: readonly number[] = [403, ...ABOUT_US, 451]
 
 /** At most so many requests within so long. */
@@ -54,7 +54,8 @@ interface Place extends Want {
 
 /**
  * One of the two ways to an exchange: its bases, of which one is in use while it works; the pace, and the order, in
- * which requests have their turns; what the exchange has refused, and until when. Its instants are of the clock's elapsed time.
+ * which requests have their turns; what the exchange has refused, and until when. Its instants are of the clock's
+ * elapsed time.
  */
 export class Way {
   readonly #options: WayOptions
@@ -129,7 +130,10 @@ export class Way {
     this.#retry.reset()
   }
 
-  /** Holds all requests back for as long as a failure wants, but at least for the backoff. One that went out before, and fails now, only prolongs it. */
+  /**
+   * Holds all requests back for as long as a failure wants, but at least for the backoff. One that went out before, and
+   * fails now, only prolongs it.
+   */
   hold(reason: unknown): void {
     const now = this.#context.clock.elapsed()
     const isHeld = now < this.#heldUntil

@@ -222,8 +222,8 @@ local function register_reading(name, work)
   register(name, { 'no-writes' }, function(args) return work(argument_reader(args)) end)
 end
 
--- Reads the library version that a writing call needs, its prices kind, its layout version and for how many whole
--- UTC days it keeps samples, and returns the last three. A writer of another kind than this Redis holds is refused.
+-- Reads what a writing call begins with: version prices layout retentionDays. Returns all but the version. Refuses a
+-- call that needs a newer library, or brings another kind of prices or another layout than this Redis holds.
 local function read_writer(reader)
   local needed = reader.integer('version')
   if needed > VERSION then refuse('KIMCHI_LIBRARY version %d is loaded, %d is needed', VERSION, needed) end

@@ -65,7 +65,7 @@ t.test('who follows the minutes hears when either connection is back, and hears 
     minute => heard.push(minute),
     () => events.dispatchEvent(new Event('connected')),
   )
-  const connected = () => once(events, 'connected')
+  const connected = () => once(events, 'connected', { signal: AbortSignal.timeout(60_000) })
   await connected()
   const commandsBack = connected()
   await raw.client('KILL', 'ID', String(await connection.call('CLIENT', 'ID')))

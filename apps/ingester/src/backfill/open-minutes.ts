@@ -121,9 +121,13 @@ export class OpenMinutes {
       const { coin, minutes } = window
       const [first = 0] = minutes
       const open = await this.#readOpen(coin, first, (minutes.at(-1) ?? first) + 1)
-      if (open.length === 0) this.finish(window)
-      else yield window
-      if (open.length > 0 && --left === 0) return
+      if (open.length === 0) {
+        this.finish(window)
+        continue
+      }
+      yield window
+      left -= 1
+      if (left === 0) return
     }
   }
 

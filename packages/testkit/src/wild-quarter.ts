@@ -15,10 +15,11 @@ const FACTORS: Readonly<Record<string, readonly number[]>> = {
 
 export const WILD_MINUTES = 10
 
-/** Lets Upbit's prices move so from an instant on. */
+/** Lets Upbit's prices move so from now on. @param from the simulator's time */
 export function beginWildQuarter({ faults }: Pick<Simulator, 'faults'>, from: number): void {
+  const move = { kind: 'price', exchange: 'upbit', isTrue: true, forMs: WILD_MINUTES * 60_000 } as const
   for (const [symbol, factors] of Object.entries(FACTORS)) {
     const factor = (at: number) => factors[Math.floor((at - from) / 60_000)] ?? 1
-    faults.set({ kind: 'price', exchange: 'upbit', market: `KRW-${symbol}`, factor, isTrue: true })
+    faults.set({ ...move, market: `KRW-${symbol}`, factor })
   }
 }

@@ -24,11 +24,16 @@ export interface FaultTarget {
 const TIMED: readonly FaultKind[] = ['halt', 'outage', 'lag']
 const isTimed = (fault: Fault) => TIMED.includes(fault.kind) || (fault.kind === 'price' && fault.isTrue)
 
-/** The faults that are set, and the pauses and lags that were. */
+/** What ended longer ago is forgotten: nobody asks for trades so old, not even an import of a day some days ago. */
+const REMEMBERED_MS: Milliseconds = 7 * 86_400_000
+
+/** The faults that are set, and the pauses, lags and moves of prices that were. */
 export class Faults {
   readonly #clock: SimulatorClock
   readonly #settle: () => void
   #known: readonly ActiveFault[] = []
+  /** Those of the known ones that a market and its kinds were looked up for. */
+  readonly #found = new Map<string, readonly ActiveFault[]>()
 
   /** @param settle sends what is due, before somebody sets or ends a fault and after it */
   constructor(clock: SimulatorClock, settle: () => void) {
@@ -43,7 +48,10 @@ export class Faults {
     const { forMs = Number.POSITIVE_INFINITY } = fault
     const { from = now, to = Number.POSITIVE_INFINITY } = fault as { from?: EpochMs; to?: EpochMs }
     const active = { fault, from, to: Math.min(to, from + forMs), met: 0, altered: 0 }
-    this.#known = [...this.#known.filter(each => isTimed(each.fault) || this.#isSet(each)), active]
+    const isRemembered = (each: ActiveFault) =>
+      this.#isSet(each) || (isTimed(each.fault) && each.to > now - REMEMBERED_MS)
+    this.#known = [...this.#known.filter(isRemembered), active]
+    this.#found.clear()
     this.#settle()
     if (fault.kind === 'shutdown' || (fault.kind === 'drop' && fault.forMs === undefined)) end(active)
     return () => this.#clear(each => each === active)
@@ -114,19 +122,22 @@ export class Faults {
 
   /** The longest lag of trades that can still be on their way at an instant. */
   longestLag(at: EpochMs): Milliseconds {
-    const lags = this.#known.map(({ fault, to }) =>
-      fault.kind === 'lag' && to + fault.maxMs > at ? fault.maxMs : 0,
+    const lags = this.#of('upbit', undefined, 'lag').map(({ fault, to }) =>
+      to + fault.maxMs > at ? fault.maxMs : 0,
     )
     return Math.max(0, ...lags)
   }
 
   #of<K extends FaultKind>(exchange: Exchange, market: string | undefined, ...kinds: readonly K[]) {
-    return this.#known.filter((active): active is ActiveFault<FaultOf<K>> => {
-      const { fault } = active
+    const key = [exchange, market, ...kinds].join()
+    const isMeant = ({ fault }: ActiveFault) => {
       const only = 'market' in fault ? fault.market : undefined
       if (fault.exchange !== exchange || (only !== undefined && only !== market)) return false
       return kinds.some(kind => kind === fault.kind)
-    })
+    }
+    const found = this.#found.get(key) ?? this.#known.filter(isMeant)
+    this.#found.set(key, found)
+    return found as readonly ActiveFault<FaultOf<K>>[]
   }
 
   /** Whether a fault still acts, or has a given span, which may lie in the past. */

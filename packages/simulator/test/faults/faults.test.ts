@@ -141,6 +141,21 @@ t.test('outage: may lie in the past, and is removed from there when it ends', as
   t.equal(await count(), 6)
 })
 
+t.test('an outage that is over stays in the past, for as long as anybody asks for its trades', async t => {
+  const { simulator, clock } = await startManual(t)
+  const [from, to] = [clock.now(), clock.now() + MINUTE]
+  const end = simulator.faults.set({ kind: 'outage', exchange: 'upbit' })
+  clock.advance(MINUTE)
+  end()
+  const isTradedAfter = (days: number) => {
+    clock.advance(to + days * 1_440 * MINUTE - clock.now())
+    // Whoever sets a fault has old ones forgotten.
+    simulator.faults.set({ kind: 'drop', exchange: 'binance' })
+    return simulator.prices.traded('upbit', 'KRW-BTC', from, to)
+  }
+  t.strictSame([0, 5, 6.9, 7].map(isTradedAfter), [false, false, false, true])
+})
+
 t.test('late candles: a candle is there so long after its minute', async t => {
   const { simulator, clock, run } = await startManual(t)
   simulator.faults.set({ kind: 'late-candles', exchange: 'upbit', lateMs: 40_000 })

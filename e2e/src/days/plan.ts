@@ -6,7 +6,8 @@ import { type DayParts, type Kind, type Kinds, market, type Pick } from './kinds
 import { NETWORK_KINDS } from './kinds/network.ts'
 import { REDIS_KINDS } from './kinds/redis.ts'
 import type { Demand } from './oracle.ts'
-import { COINS, RETENTION_DAYS } from './service.ts'
+import { COINS } from './service.ts'
+import { createSpans, type Span } from './spans.ts'
 
 /** All kinds, in the order in which a day draws them. */
 export const KINDS: Kinds = { ...EXCHANGE_KINDS, ...NETWORK_KINDS, ...HOST_KINDS, ...REDIS_KINDS }
@@ -23,14 +24,8 @@ const LIVE_WITHIN = 3
 /** The lists are read once an hour, and a pair that nobody has published is compared in the next minute. */
 const TRACKED_WITHIN_MS = 70 * MINUTE_MS
 
-/** A halted coin is back within 150 s of trading again, and its minutes without a known trade are settled. */
-const BACK_WITHIN_MS = 2.5 * MINUTE_MS
-
 /** How long after its end a minute may be decided. */
 const DECIDED_WITHIN_MS = 5_000
-
-/** Nothing is judged of what is older. */
-const REMEMBERED_MS = (RETENTION_DAYS + 2) * DAY_MS
 
 /** An ingester lives as long as a run of days, which compares what is held. */
 const ENDS_OF_INGESTERS = ['restart', 'kill']
@@ -39,30 +34,13 @@ const ENDS_OF_INGESTERS = ['restart', 'kill']
 const QUIET_COINS = ['AVAX', 'KNC']
 
 /**
- * When a coin may be held for halted, frames of a market are lost, or an exchange has no candles; or until when minutes of
- * a coin that was delisted and listed again may be missing, older open ones too.
- */
-interface Span {
-  readonly what: 'halt' | 'loss' | 'hole' | 'relisting'
-  readonly of: string
-  readonly from: EpochMs
-  /** Minutes after which a coin is off the list; undefined where it may stay. */
-  readonly leavesWithin: number | undefined
-  to: EpochMs
-}
-
-/**
  * Draws the faults of a day from its seed, some at a time, and has them begin and end.
  * @param kinds those that come. @default drawn
  */
 export function planDay(parts: DayParts, draws: Draws, minutes: number, kinds?: readonly string[]) {
   const { world, ingesters, note } = parts
   const quietMs = Math.min(QUIET_MINUTES, minutes / 4) * MINUTE_MS
-  let spans: Span[] = []
-  const openSpan = (what: Span['what'], of: string, from: EpochMs, leavesWithin?: number, to = Infinity) => {
-    spans.push({ what, of, from, to, leavesWithin })
-    return of
-  }
+  const spans = createSpans(world, parts.exchanges.simulator.prices)
   /** Until when an ingester, a coin or all of the service may lose live minutes. */
   const troubledUntil = new Map([['all', world.now + WHOLE_WITHIN * MINUTE_MS]])
   const trouble = (of: string, forMs: Milliseconds) =>
@@ -73,7 +51,18 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, kinds?: 
    * @param hit takes the coins and ingesters that are drawn
    * @param drawn takes all that is drawn
    */
-  const pickInto = (hit: Set<string>, drawn: unknown[]): Pick => {
+  const pickInto = (hit: Set<string>, drawn: unknown[], forMs: Milliseconds): Pick => {
+    const span = (
+      what: Span['what'],
+      of: string,
+      sinceMs: Milliseconds,
+      moreMs = 0,
+      leavesWithin?: number,
+    ) => {
+      const { now } = world
+      spans.add({ what, of, from: now - sinceMs, to: now + forMs + moreMs, leavesWithin })
+      return of
+    }
     const say = <T>(value: T): T => {
       drawn.push(value)
       return value
@@ -88,17 +77,18 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, kinds?: 
       of: (...choices) => say(draws.of(choices)),
       coin: (...coins) => coinOf(coins.length > 0 ? coins : [draws.of(COINS), draws.of(QUIET_COINS)]),
       halting: (exchange, leavesWithin) => {
-        const coin = pick.coin(draws.of(COINS.slice(1)), draws.of(QUIET_COINS))
-        return market(exchange, openSpan('halt', coin, world.now - DECIDED_WITHIN_MS, leavesWithin))
+        const of = market(exchange, pick.coin(draws.of(COINS.slice(1)), draws.of(QUIET_COINS)))
+        return span('halt', of, DECIDED_WITHIN_MS, 0, leavesWithin)
       },
-      maybeHalting: coin => openSpan('halt', coin, world.now - DECIDED_WITHIN_MS),
-      lackingCandles: () => openSpan('hole', 'binance', world.now - MINUTE_MS),
+      relisting: exchange => span('relisting', pick.halting(exchange, 4), 0, TRACKED_WITHIN_MS),
+      maybeHalting: coin => span('halt', market('binance', coin), DECIDED_WITHIN_MS),
+      lacking: (what, exchange) => span(what, exchange, MINUTE_MS),
       losingLive: () => trouble('all', WHOLE_WITHIN * MINUTE_MS),
       unseen: exchange => {
-        const coin = pick.coin(...COINS.slice(1, 4))
+        const of = market(exchange, pick.coin(...COINS.slice(1, 4)))
         // A market of which two renewals bring nothing doesn't trade, for all that Upbit says.
-        if (exchange === 'upbit') openSpan('halt', coin, world.now)
-        return openSpan('loss', market(exchange, coin), world.now)
+        if (exchange === 'upbit') span('halt', of, 0)
+        return span('loss', of, 0)
       },
       exchange: () => pick.of('upbit', 'binance'),
       ingester: () => {
@@ -126,20 +116,13 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, kinds?: 
     if (isInQuiet(forMs) || active.has(name) || !mayCome(name)) return
     active.add(name)
     episode.kinds.push(name)
-    spans = spans.filter(({ to }) => to > world.now - REMEMBERED_MS)
-    const before = spans.length
     const hit = new Set<string>()
     const drawn: unknown[] = []
-    const beginning = begin(parts, pickInto(hit, drawn), forMs)
+    const beginning = begin(parts, pickInto(hit, drawn, forMs), forMs)
     note(`${name} begins: ${drawn.join(', ')}`)
     const end = await beginning
     for (const of of sparesLive ? [] : hit.size > 0 ? hit : ['all'])
       trouble(of, forMs + wholeWithin * MINUTE_MS)
-    for (const span of spans.slice(before)) {
-      span.to = world.now + forMs + BACK_WITHIN_MS
-      if (name === 'delisting')
-        openSpan('relisting', span.of, span.from, undefined, span.to + TRACKED_WITHIN_MS)
-    }
     world.after(forMs, () => {
       note(`${name} ends`)
       active.delete(name)
@@ -169,41 +152,24 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, kinds?: 
   // A coin that is listed only later, for ingesters that track all.
   if (parts.isAll) world.after(0, () => beginOne('delisting'))
   world.after(draws.between(0, 10) * MINUTE_MS, meet)
-  const isIn = (kind: Span['what']) => (symbol: string, at: EpochMs) =>
-    spans.some(({ what, of, from, to }) => what === kind && of === symbol && from <= at && at <= to)
-  const isAfterHole = (symbol: string, at: EpochMs) => {
-    const { prices } = parts.exchanges.simulator
-    const tradedAt = prices.lastTrade('binance', market('binance', symbol), at)?.at ?? 0
-    return spans.some(({ what, from, to }) => what === 'hole' && from <= at && tradedAt < to - BACK_WITHIN_MS)
-  }
-  const isRelisted = (symbol: string, at: EpochMs) =>
-    spans.some(({ what, of, to }) => what === 'relisting' && of === symbol && at <= to && world.now < to)
   // What keeps an ingester from the lists, or a new pair from a live premium, begins that again: nothing of it is
   // stored before it was compared.
   const isNew = (symbol: string) =>
     parts.isAll && !parts.hasListed(symbol) && (active.size > 0 || world.now < episode.to + TRACKED_WITHIN_MS)
   /** Whether a coin may lack a minute, without a fault that lasts then. */
-  const mayLack = (symbol: string, at: EpochMs) =>
-    isIn('halt')(symbol, at) || isAfterHole(symbol, at) || isRelisted(symbol, at) || isNew(symbol)
+  const mayLack = (symbol: string, at: EpochMs) => spans.mayLack(symbol, at) || isNew(symbol)
   const isSafe = (symbol: string) =>
     !isTroubled('all') && !isTroubled(symbol) && ingesters.some(({ host }) => !isTroubled(host.name))
-  /** Whether a coin has been halted for so long that no ingester has it on the list. */
-  const hasLeft = (symbol: string) => {
-    const calmAt = Math.max(...['all', ...ingesters.map(({ host }) => host.name)].map(troubledAt))
-    return spans.some(({ of, from, to, leavesWithin = Number.POSITIVE_INFINITY }) => {
-      const leftAt = Math.max(from + MINUTE_MS, calmAt) + leavesWithin * MINUTE_MS
-      return of === symbol && leftAt < world.now && world.now < to - BACK_WITHIN_MS
-    })
-  }
   return {
     halted: mayLack,
     /** What is demanded of a coin's row of the minute that is just over. */
     demandOf: (symbol: string, isHeard: boolean): Demand => {
-      if (hasLeft(symbol)) return 'unlisted'
+      const calmAt = Math.max(...['all', ...ingesters.map(({ host }) => host.name)].map(troubledAt))
+      if (spans.hasLeft(symbol, calmAt)) return 'unlisted'
       if (mayLack(symbol, Math.floor(world.now / MINUTE_MS) * MINUTE_MS) || !isSafe(symbol)) return undefined
       return isHeard ? 'live' : 'listed'
     },
-    unseen: isIn('loss'),
+    unseen: spans.isLost,
     /** The faults that are over, where none is active. */
     past: () => (active.size === 0 && episode.kinds.length > 0 ? episode : undefined),
     wholeWithin: () => Math.max(...episode.kinds.map(kind => KINDS[kind]?.wholeWithin ?? WHOLE_WITHIN)),

@@ -137,7 +137,7 @@ export const EXCHANGE_KINDS: Kinds = {
   outage: simulated([2, 30], pick => {
     const exchange = pick.exchange()
     const klines = pick.of('flat', 'none')
-    if (exchange === 'binance' && klines === 'none') pick.lackingCandles()
+    if (exchange === 'binance' && klines === 'none') pick.lacking('no candles', exchange)
     return { kind: 'outage', exchange, klines }
   }),
   // Or else one market trades as rarely as that: its last price is carried for an hour.
@@ -151,7 +151,10 @@ export const EXCHANGE_KINDS: Kinds = {
     sparesLive: true,
   }),
   shutdown: simulated([1, 2], () => ({ kind: 'shutdown', exchange: 'binance' }), { sparesLive: true }),
-  'snapshots once': simulated([10, 60], () => ({ kind: 'snapshots-once', exchange: 'upbit' })),
+  'snapshots once': simulated([10, 60], pick => {
+    pick.lacking('no SNAPSHOTs', 'upbit')
+    return { kind: 'snapshots-once', exchange: 'upbit' }
+  }),
   'late candles': simulated(
     [5, 60],
     pick => ({ kind: 'late-candles', exchange: 'upbit', lateMs: pick.between(1_000, 30_000) }),
@@ -186,6 +189,6 @@ export const EXCHANGE_KINDS: Kinds = {
   },
   delisting: {
     minutes: [5, 120],
-    begin: ({ exchanges }, pick) => exchanges.simulator.delist(pick.halting(pick.exchange(), 4)),
+    begin: ({ exchanges }, pick) => exchanges.simulator.delist(pick.relisting(pick.exchange())),
   },
 }

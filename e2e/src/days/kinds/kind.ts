@@ -53,8 +53,10 @@ export interface Pick {
   halting(exchange: Exchange, leavesWithin?: number): string
   /** A coin may be held for halted for as long. */
   maybeHalting(coin: string): void
-  /** Binance is about to write no candles: no price is carried across them, until a market's next trade. */
-  lackingCandles(): void
+  /** An exchange is about to write no candles, or to answer no renewal: until its next trade a market may lack minutes. */
+  lacking(what: 'no candles' | 'no SNAPSHOTs', exchange: Exchange): void
+  /** A market that is about to be delisted, and listed again. */
+  relisting(exchange: Exchange): string
   /** Live minutes may be lost for as long as it takes to recover from what happens now. */
   losingLive(): void
   /** A market whose frames are about to be lost, of which nothing tells. */

@@ -86,14 +86,17 @@ const MISTAKES: Readonly<Record<string, Mistakes>> = {
   'packages/core/src/snapshot.ts': {
     tests: ['snapshot'],
     rules: {
-      'no live samples by a wrong clock': ["return 'clock-skew'", 'return undefined'],
+      'no live samples by a wrong clock': ["known.isSkewed ? 'clock-skew'", 'known.isSkewed ? undefined'],
       'a halt is known of a minute without a trade': ['< minuteStart(minute - 1)', '< minuteStart(minute)'],
     },
   },
   'packages/core/src/skew.ts': {
     tests: ['skew', 'latest-ticks'],
     rules: {
-      'a frame that was long on its way is late': ['sentAt > MAX_LAG_MS +', 'sentAt > 10 * MAX_LAG_MS +'],
+      'a frame that was long on its way is late': [
+        '(sentAt ?? eventAt) > MAX_LAG_MS',
+        '(sentAt ?? eventAt) > 10 * MAX_LAG_MS',
+      ],
     },
   },
   'apps/ingester/src/backfill/decide-minutes.ts': {

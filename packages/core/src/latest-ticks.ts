@@ -12,8 +12,23 @@ import type { EpochMinute, EpochMs, Milliseconds } from './units.ts'
  */
 export const DISORDER_MS: Readonly<Record<Exchange, Milliseconds>> = { upbit: 1_600, binance: 1_000 }
 
-/** The minute of the snapshot, the running one, and one that a broken timestamp may claim. */
-const TRADED_MINUTES_KEPT = 3
+/** The minute of the snapshot stays until frames are dated so much later. */
+const MINUTES_KEPT = 3
+
+/** All that the samples of minute M are decided by. */
+export interface KnownBefore {
+  readonly minute: EpochMinute
+  /** Whether both streams have come so far that every frame from before M has arrived, if none was lost. */
+  readonly hasPassed: boolean
+  /** Whether our clock is wrong: most frames of an exchange received in the minute before M were early, or most late. */
+  readonly isSkewed: boolean
+  /** Whether any market of the exchange is known to have traded in the minute before M. */
+  readonly upbitUp: boolean
+  readonly binanceUp: boolean
+  /** The markets of which anything is known. */
+  readonly upbit: ReadonlyMap<Market, Leg>
+  readonly binance: ReadonlyMap<Market, Leg>
+}
 
 /**
  * The last tick of every market in the running minute and before it, so that a snapshot taken shortly after M
@@ -33,18 +48,15 @@ export class LatestTicks {
    */
   record(tick: Tick): boolean {
     const exchange = this.#exchanges[tick.exchange]
-    const { origin, eventAt, sentAt, receivedAt, tradedAt } = tick
-    // A SNAPSHOT repeats the past.
-    const isStream = origin === 'stream'
-    const isLate = isStream && exchange.skew.isLate(receivedAt, sentAt ?? eventAt)
-    // A seed has no time of the exchange's.
-    const isAhead = origin !== 'seed' && exchange.skew.isAhead(receivedAt, eventAt)
-    if (isStream && sentAt !== undefined) exchange.skew.add(receivedAt, sentAt)
+    const { eventAt, receivedAt, tradedAt } = tick
+    const isStream = tick.origin === 'stream'
+    const { isAhead, isLate, isSkewed } = exchange.skew.judge(tick)
+    if (isSkewed !== undefined) exchange.stateOf(minuteOf(receivedAt)).isSkewed = isSkewed
     if (isAhead) {
       this.miss(tick.exchange, tick.market, receivedAt)
       return isLate
     }
-    if (isStream && tradedAt !== undefined) exchange.markTraded(minuteOf(tradedAt))
+    if (isStream && tradedAt !== undefined) exchange.stateOf(minuteOf(tradedAt)).isUp = true
     if (isLate) {
       this.#lateTicks[tick.exchange] += 1
       return true
@@ -84,31 +96,21 @@ export class LatestTicks {
     this.#exchanges[exchange].markets.delete(market)
   }
 
-  /**
-   * What is known of a market just before minute M. Its price is the last one with an event time before M, or
-   * undefined when frames may be missing. A seed is used only where no frame is.
-   */
-  legBefore(exchange: Exchange, market: Market, minute: EpochMinute): Leg {
-    const { markets, pricesFrom } = this.#exchanges[exchange]
-    const ticks = markets.get(market) ?? new MarketTicks()
-    return ticks.legBefore(minute, pricesFrom, DISORDER_MS[exchange])
-  }
-
-  /** Whether both streams have come so far that every frame from before M has arrived, if none was lost. */
-  havePassed(minute: EpochMinute): boolean {
+  /** What is known just before minute M. */
+  before(minute: EpochMinute): KnownBefore {
     const { upbit, binance } = this.#exchanges
     const start = minuteStart(minute)
-    return upbit.watermark >= start + DISORDER_MS.upbit && binance.watermark >= start + DISORDER_MS.binance
-  }
-
-  /** Whether any market of the exchange is known to have traded in the minute that ends at M. */
-  tradedBefore(exchange: Exchange, minute: EpochMinute): boolean {
-    return this.#exchanges[exchange].tradedMinutes.includes(minute - 1)
-  }
-
-  /** Whether our clock is wrong: most frames received in the minute that ends at M were early, or most were late. */
-  skewedBefore(exchange: Exchange, minute: EpochMinute): boolean {
-    return this.#exchanges[exchange].skew.skewedBefore(minute)
+    const [ofUpbit, ofBinance] = [upbit.stateOf(minute - 1), binance.stateOf(minute - 1)]
+    return {
+      minute,
+      hasPassed:
+        upbit.watermark >= start + DISORDER_MS.upbit && binance.watermark >= start + DISORDER_MS.binance,
+      isSkewed: ofUpbit.isSkewed || ofBinance.isSkewed,
+      upbitUp: ofUpbit.isUp,
+      binanceUp: ofBinance.isUp,
+      upbit: upbit.legsBefore(minute, DISORDER_MS.upbit),
+      binance: binance.legsBefore(minute, DISORDER_MS.binance),
+    }
   }
 
   status(exchange: Exchange) {
@@ -126,6 +128,12 @@ export class LatestTicks {
   }
 }
 
+/** A minute in which frames came: whether a market traded in it, and whether they show that our clock is wrong. */
+interface MinuteState {
+  isUp: boolean
+  isSkewed: boolean
+}
+
 class ExchangeTicks {
   readonly markets = new Map<Market, MarketTicks>()
   readonly skew = new SkewMeter()
@@ -133,8 +141,7 @@ class ExchangeTicks {
   watermark: EpochMs = Number.NEGATIVE_INFINITY
   /** A price received before this may have been superseded by one that was lost. */
   pricesFrom: EpochMs = Number.NEGATIVE_INFINITY
-  /** The newest minutes in which a market traded, ascending. */
-  tradedMinutes: readonly EpochMinute[] = []
+  readonly #minutes = new Map<EpochMinute, MinuteState>()
 
   ticksOf(market: Market): MarketTicks {
     const ticks = this.markets.get(market) ?? new MarketTicks()
@@ -142,8 +149,15 @@ class ExchangeTicks {
     return ticks
   }
 
-  markTraded(minute: EpochMinute): void {
-    if (this.tradedMinutes.includes(minute)) return
-    this.tradedMinutes = [...this.tradedMinutes, minute].sort((a, b) => a - b).slice(-TRADED_MINUTES_KEPT)
+  stateOf(minute: EpochMinute): MinuteState {
+    const state = this.#minutes.get(minute) ?? { isUp: false, isSkewed: false }
+    this.#minutes.set(minute, state)
+    for (const old of this.#minutes.keys()) if (old < minute - MINUTES_KEPT) this.#minutes.delete(old)
+    return state
+  }
+
+  legsBefore(minute: EpochMinute, disorderMs: Milliseconds): ReadonlyMap<Market, Leg> {
+    const legOf = (ticks: MarketTicks) => ticks.legBefore(minute, this.pricesFrom, disorderMs)
+    return new Map(Array.from(this.markets, ([market, ticks]) => [market, legOf(ticks)]))
   }
 }

@@ -54,10 +54,7 @@ export interface MinuteLegs {
   readonly binanceUp: boolean
   /** Whether any premium of this pair is plausible. @default false */
   readonly allowed?: boolean | undefined
-  /**
-   * Undefined where the candles show no trade to carry. The feeds always give a leg, without a price while nothing has
-   * been heard of the market.
-   */
+  /** Undefined where nothing has been heard of the market, or the candles show no trade to carry. */
   readonly upbit: Leg | undefined
   readonly binance: Leg | undefined
   readonly rate: Leg | undefined

@@ -1,3 +1,4 @@
+import type { Tick } from './tick.ts'
 import { minuteOf } from './time.ts'
 import type { EpochMinute, EpochMs, Milliseconds } from './units.ts'
 
@@ -25,13 +26,39 @@ interface LagCounts {
   total: number
 }
 
+/** What the times of a tick show. */
+interface Timing {
+  /**
+   * Whether it is dated ahead of its exchange's own stream by more than half a second, or of our clock by more than
+   * 2 s. A clock of ours that is behind shifts all frames alike.
+   */
+  readonly isAhead: boolean
+  /** Whether a stream's frame was on its way for more than 2 s; where our clock is behind, the way looks shorter. */
+  readonly isLate: boolean
+  /** Whether most frames received in its minute so far were early, or most were late; undefined where it doesn't tell. */
+  readonly isSkewed: boolean | undefined
+}
+
 /** Compares our clock with an exchange's, minute by minute. */
 export class SkewMeter {
   #kept: LagCounts[] = []
   /** The lag that three frames in four exceed: our clock's error and the usual way; undefined at first. */
   #usual: Milliseconds | undefined
 
-  add(receivedAt: EpochMs, sentAt: EpochMs): void {
+  /** Judges a tick by those before it. A SNAPSHOT repeats the past, and a seed has no time of the exchange's. */
+  judge({ origin, eventAt, sentAt, receivedAt }: Tick): Timing {
+    const isStream = origin === 'stream'
+    const usual = this.#usual ?? 0
+    const least = Math.max(-MAX_LAG_MS, (this.#usual ?? Number.NEGATIVE_INFINITY) - MAX_LEAD_MS)
+    return {
+      // Negated, so that NaN is ahead too.
+      isAhead: origin !== 'seed' && !(receivedAt - eventAt >= least),
+      isLate: isStream && receivedAt - (sentAt ?? eventAt) > MAX_LAG_MS + Math.min(0, usual),
+      isSkewed: isStream && sentAt !== undefined ? this.#count(receivedAt, sentAt) : undefined,
+    }
+  }
+
+  #count(receivedAt: EpochMs, sentAt: EpochMs): boolean {
     const counts = this.#countsOf(minuteOf(receivedAt))
     const lag = receivedAt - sentAt
     const step = Math.min(STEPS, Math.max(-STEPS, Math.floor(lag / STEP_MS))) + STEPS
@@ -41,34 +68,14 @@ export class SkewMeter {
     if (lag > MAX_LAG_MS) counts.late += 1
     // The least of the last minutes: after a bad one, frames that come as usual again must not look early.
     if (counts.total % FRAMES_TO_LEARN === 0) this.#usual = Math.min(...this.#kept.map(usualOf))
-  }
-
-  /** Whether most frames received in the minute that ends at M were early, or most were late. */
-  skewedBefore(minute: EpochMinute): boolean {
-    const counts = this.#kept.find(other => other.minute === minute - 1)
-    return counts !== undefined && Math.max(counts.early, counts.late) * 2 > counts.total
-  }
-
-  /**
-   * Whether a time of the exchange is ahead of its own stream by more than half a second, or of our clock by more
-   * than 2 s. A clock of ours that is behind shifts all frames alike.
-   */
-  isAhead(receivedAt: EpochMs, eventAt: EpochMs): boolean {
-    const least = Math.max(-MAX_LAG_MS, (this.#usual ?? Number.NEGATIVE_INFINITY) - MAX_LEAD_MS)
-    // Negated, so that NaN is ahead too.
-    return !(receivedAt - eventAt >= least)
-  }
-
-  /** Whether a frame was on its way for more than 2 s; where our clock is behind, the way looks shorter. */
-  isLate(receivedAt: EpochMs, sentAt: EpochMs): boolean {
-    return receivedAt - sentAt > MAX_LAG_MS + Math.min(0, this.#usual ?? 0)
+    return Math.max(counts.early, counts.late) * 2 > counts.total
   }
 
   #countsOf(minute: EpochMinute): LagCounts {
     const newest = this.#kept.at(-1)
     if (newest?.minute === minute) return newest
     const counts = { minute, steps: new Uint32Array(2 * STEPS + 1), early: 0, late: 0, total: 0 }
-    this.#kept = [...this.#kept.filter(other => other.minute !== minute).slice(1 - MINUTES_KEPT), counts]
+    this.#kept = [...this.#kept.slice(1 - MINUTES_KEPT), counts]
     return counts
   }
 }

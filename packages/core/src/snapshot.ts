@@ -1,4 +1,4 @@
-import type { LatestTicks } from './latest-ticks.ts'
+import type { KnownBefore } from './latest-ticks.ts'
 import type { Coin, Sample } from './sample.ts'
 import { type GapReason, type Leg, type MinuteLegs, sampleOrGap } from './sample-or-gap.ts'
 import type { Exchange, Market } from './tick.ts'
@@ -28,20 +28,20 @@ export interface Snapshot {
 }
 
 /**
- * Every coin's sample of minute M, or the reason why there is none. Call it when both streams have passed M,
- * or when it is too late to wait for them.
+ * Every coin's sample of minute M, or the reason why there is none.
+ * @param known once both streams have passed M, or when it is too late to wait for them
  * @see docs/architecture.md#samples-and-gaps
  */
-export function takeSnapshot(latest: LatestTicks, minute: EpochMinute, coins: readonly Coin[]): Snapshot {
-  const obstacle = obstacleTo(latest, minute)
-  const upbitUp = latest.tradedBefore('upbit', minute)
-  const binanceUp = latest.tradedBefore('binance', minute)
-  const rate = latest.legBefore('upbit', RATE_MARKET, minute)
+export function takeSnapshot(known: KnownBefore, coins: readonly Coin[]): Snapshot {
+  const { minute, upbitUp, binanceUp } = known
+  const isBehind = upbitUp && binanceUp && !known.hasPassed
+  const obstacle = known.isSkewed ? 'clock-skew' : isBehind ? 'behind' : undefined
+  const rate = known.upbit.get(RATE_MARKET)
   const samples: Sample[] = []
   const gaps: Gap[] = []
   for (const { symbol, allowed, upbit: upbitMarket, binance: binanceMarket } of coins) {
-    const upbit = latest.legBefore('upbit', upbitMarket, minute)
-    const binance = latest.legBefore('binance', binanceMarket, minute)
+    const upbit = known.upbit.get(upbitMarket)
+    const binance = known.binance.get(binanceMarket)
     const legs = { upbitUp, binanceUp, allowed, upbit, binance, rate }
     const decision = sampleOrGap(symbol, minute, 'live', legs)
     // A halt outranks every other reason: it takes the coin off the list.
@@ -69,12 +69,4 @@ function haltOf(
 /** Whether a market is halted and no trade of it is known in the minute that ends at M. */
 function isHaltOf(leg: Leg | undefined, minute: EpochMinute): boolean {
   return leg?.tradable === false && (leg.tradedAt ?? Number.NEGATIVE_INFINITY) < minuteStart(minute - 1)
-}
-
-/** Why no coin can have a sample although both exchanges are up; undefined where nothing is in the way. */
-function obstacleTo(latest: LatestTicks, minute: EpochMinute): 'clock-skew' | 'behind' | undefined {
-  const isAny = (test: (exchange: Exchange) => boolean) => test('upbit') || test('binance')
-  if (isAny(exchange => latest.skewedBefore(exchange, minute))) return 'clock-skew'
-  if (isAny(exchange => !latest.tradedBefore(exchange, minute))) return undefined
-  return latest.havePassed(minute) ? undefined : 'behind'
 }

@@ -13,7 +13,7 @@ function record(...ticks: readonly Tick[]): LatestTicks {
 }
 
 function priceBefore(latest: LatestTicks, minute: number, market = BTC): number | undefined {
-  return latest.legBefore(market === BTC ? 'upbit' : 'binance', market, minute).price
+  return latest.before(minute)[market === BTC ? 'upbit' : 'binance'].get(market)?.price
 }
 
 // docs/faults.md, 22
@@ -198,18 +198,18 @@ t.test('snapshots, seeds and wrong times do not move the watermark', async t => 
 
 t.test('a halt lasts until the exchange says otherwise', async t => {
   const latest = record(upbitTick(BTC, 1, at(-20)), binanceTick(USDT, 1, at(-20)))
-  t.strictSame(latest.legBefore('upbit', BTC, M), { price: 1, tradedAt: at(-20), tradable: true })
+  t.strictSame(latest.before(M).upbit.get(BTC), { price: 1, tradedAt: at(-20), tradable: true })
   latest.record(upbitTick(BTC, 1, at(-20), { receivedAt: at(-10), origin: 'snapshot', tradable: false }))
   latest.setTradable('binance', USDT, false, at(-9))
   latest.setTradable('binance', 'NEWUSDT', false, at(-9))
   latest.record(upbitTick(BTC, 1, at(-20), { receivedAt: at(-9), origin: 'snapshot', tradable: undefined }))
   latest.record(binanceTick(USDT, 2, at(-8)))
-  t.equal(latest.legBefore('upbit', BTC, M).tradable, false)
-  t.equal(latest.legBefore('binance', USDT, M).tradable, false, 'a frame does not say whether it trades')
+  t.equal(latest.before(M).upbit.get(BTC)?.tradable, false)
+  t.equal(latest.before(M).binance.get(USDT)?.tradable, false, 'a frame does not say whether it trades')
   t.strictSame(latest.status('binance').halted, [USDT, 'NEWUSDT'])
   latest.setTradable('binance', USDT, true, at(-7))
   latest.record(upbitTick(BTC, 1, at(-5)))
-  t.equal(latest.legBefore('upbit', BTC, M).tradable, true)
+  t.equal(latest.before(M).upbit.get(BTC)?.tradable, true)
   latest.forget('binance', 'NEWUSDT')
   t.strictSame(latest.status('binance').halted, [])
 })
@@ -253,11 +253,11 @@ t.test('after our clock stepped back everything begins anew, for that exchange a
     upbitTick('KRW-ETH', 1, at(85)),
     binanceTick('ETHUSDT', 1, at(85)),
   )
-  t.ok(latest.havePassed(M))
+  t.ok(latest.before(M).hasPassed)
   latest.setTradable('binance', 'ETHUSDT', false, at(89))
   latest.interrupted({ exchange: 'binance', pricesFrom: at(-1), isClockBack: true })
   t.equal(priceBefore(latest, M + 2, USDT), undefined)
-  t.equal(latest.havePassed(M), false)
+  t.notOk(latest.before(M).hasPassed)
   t.strictSame(latest.status('binance').halted, [])
   t.equal(priceBefore(latest, M), 1, 'the other exchange')
   latest.record(seed(USDT, 2, at(5)))
@@ -290,22 +290,22 @@ t.test('a seed that was asked for before the stream was whole again may lack a l
 t.test('tells when both streams have passed M', async t => {
   const latest = record(upbitTick(BTC, 1, at(1.6)))
   latest.record(binanceTick(USDT, 1, at(0.999)))
-  t.notOk(latest.havePassed(M), 'Binance has not')
+  t.notOk(latest.before(M).hasPassed, 'Binance has not')
   latest.record(binanceTick(USDT, 1, at(1)))
-  t.ok(latest.havePassed(M))
+  t.ok(latest.before(M).hasPassed)
   latest.record(binanceTick(USDT, 1, at(0.5)))
-  t.ok(latest.havePassed(M), 'whatever comes late')
-  t.notOk(record(upbitTick(BTC, 1, at(1.599)), binanceTick(USDT, 1, at(9))).havePassed(M), 'Upbit has not')
+  t.ok(latest.before(M).hasPassed, 'whatever comes late')
+  const behind = record(upbitTick(BTC, 1, at(1.599)), binanceTick(USDT, 1, at(9)))
+  t.notOk(behind.before(M).hasPassed, 'Upbit has not')
 })
 
-t.test('remembers the newest three traded minutes, in whatever order they come', async () => {
-  const minutes = fc.uniqueArray(fc.integer({ min: M - 10, max: M - 1 }), { minLength: 1 })
+t.test('remembers in which of the last three minutes a market traded, whatever comes first', async () => {
+  const minutes = fc.uniqueArray(fc.integer({ min: M - 10, max: M - 1 }))
   fc.assert(
     fc.property(minutes, traded => {
       const latest = record(...traded.map(minute => upbitTick(BTC, 1, at(1, minute), { receivedAt: at(0) })))
-      const newest = Math.max(...traded)
-      return [newest - 2, newest - 1, newest].every(
-        minute => latest.tradedBefore('upbit', minute + 1) === traded.includes(minute),
+      return [M - 3, M - 2, M - 1].every(
+        minute => latest.before(minute + 1).upbitUp === traded.includes(minute),
       )
     }),
   )
@@ -314,10 +314,18 @@ t.test('remembers the newest three traded minutes, in whatever order they come',
 t.test('frames are compared with our clock by the time they were sent, not by their trade', async t => {
   const receivedAt = at(-30)
   const sent = (sentAt: number | undefined) => upbitTick(BTC, 1, at(-40), { receivedAt, sentAt })
-  t.notOk(record(sent(at(-30.5))).skewedBefore('upbit', M), 'an old trade, sent just now')
-  t.ok(record(sent(at(-33))).skewedBefore('upbit', M))
-  t.notOk(record(sent(undefined)).skewedBefore('upbit', M))
-  t.notOk(record({ ...sent(at(-33)), origin: 'snapshot' }).skewedBefore('upbit', M))
+  t.notOk(record(sent(at(-30.5))).before(M).isSkewed, 'an old trade, sent just now')
+  t.ok(record(sent(at(-33))).before(M).isSkewed)
+  t.notOk(record(sent(undefined)).before(M).isSkewed)
+  t.notOk(record({ ...sent(at(-33)), origin: 'snapshot' }).before(M).isSkewed)
+})
+
+t.test('the clock is wrong in a minute by all its frames, and in no other minute', async t => {
+  const frame = (minute: number, lag: number) =>
+    upbitTick(BTC, 1, at(1 - lag, minute), { receivedAt: at(1, minute) })
+  const latest = record(frame(M, 10), frame(M + 1, 10), frame(M + 1, 0), frame(M + 2, 0), frame(M + 3, 10))
+  const skewed = [0, 1, 2, 3, 4, 5].filter(ended => latest.before(M + ended).isSkewed)
+  t.strictSame(skewed, [1, 4])
 })
 
 // docs/faults.md, 97
@@ -420,6 +428,6 @@ t.test('a stream frame that was on its way for more than two seconds shows no pr
     latest.record(late(9))
     t.equal(priceBefore(latest, M), undefined)
     t.match(latest.status('upbit'), { lateTicks: 1, missed: [] })
-    t.ok(latest.tradedBefore('upbit', M), 'it still is a trade')
+    t.ok(latest.before(M).upbitUp, 'it still is a trade')
   }
 })

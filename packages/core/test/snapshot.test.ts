@@ -17,7 +17,7 @@ function record(...ticks: readonly Tick[]): LatestTicks {
 
 /** Each coin's outcome: the three prices of its sample, or the reason for its gap. */
 function outcomes(latest: LatestTicks, minute = M, coins = [BTC]): (readonly number[] | GapReason)[] {
-  const { samples, gaps } = takeSnapshot(latest, minute, coins)
+  const { samples, gaps } = takeSnapshot(latest.before(minute), coins)
   return coins.map(({ symbol }) => {
     const sample = samples.find(candidate => candidate.symbol === symbol)
     const gap = gaps.find(candidate => candidate.symbol === symbol)
@@ -28,7 +28,7 @@ function outcomes(latest: LatestTicks, minute = M, coins = [BTC]): (readonly num
 // docs/faults.md, 89
 t.test('a snapshot has a sample for each coin, or a gap with the prices of its markets', async t => {
   const swapped = [upbitTick('KRW-ETH', 5_000, at(-9)), binanceTick('ETHUSDT', 3_500, at(-1))]
-  t.strictSame(takeSnapshot(record(...WHOLE, ...swapped), M, [ETH, BTC]), {
+  t.strictSame(takeSnapshot(record(...WHOLE, ...swapped).before(M), [ETH, BTC]), {
     minute: M,
     samples: [
       {
@@ -50,7 +50,7 @@ t.test('a snapshot has a sample for each coin, or a gap with the prices of its m
       },
     ],
   })
-  t.strictSame(takeSnapshot(record(...WHOLE), M, []), { minute: M, samples: [], gaps: [] })
+  t.strictSame(takeSnapshot(record(...WHOLE).before(M), []), { minute: M, samples: [], gaps: [] })
 })
 
 t.test('each leg is the last price before M, even when frames of the next minute have arrived', async t => {

@@ -1,11 +1,41 @@
-import { type Context, type Gap, type LatestTicks, type Sample, takeSnapshot } from '@kimchi/core'
+import {
+  type Context,
+  type EpochMinute,
+  type EpochMs,
+  type Gap,
+  type KnownBefore,
+  type LatestTicks,
+  MINUTE_MS,
+  type Milliseconds,
+  minuteOf,
+  minuteStart,
+  type Sample,
+  takeSnapshot,
+} from '@kimchi/core'
 import { Histogram } from '@kimchi/runtime'
 import type { MinuteQueue, SettledMinute } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
-import { type MinuteTurn, minuteTurns } from './minute-turns.ts'
+
+/**
+ * How long after M its snapshot is taken at the earliest, so that late frames that belong before M still
+ * count.
+ */
+const EARLIEST_SNAPSHOT_MS: Milliseconds = 2_000
+
+/** How long after M the exchanges' streams may take to pass it. */
+const LATEST_SNAPSHOT_MS: Milliseconds = 5_000
+
+/** How often we look meanwhile whether they have. */
+const LOOK_EVERY_MS: Milliseconds = 50
+
+/** Longest uninterrupted wait, so that a stepped wall clock is noticed within a second. */
+const LONGEST_WAIT_MS: Milliseconds = 1_000
 
 /** What has become of a minute. */
-export interface MinuteReport extends MinuteTurn {
+export interface MinuteReport {
+  readonly minute: EpochMinute
+  /** How much later than M + 2 s its turn was. */
+  readonly lateMs: Milliseconds
   /** Those that may be stored. */
   readonly samples: readonly Sample[]
   readonly gaps: readonly Gap[]
@@ -22,7 +52,7 @@ export interface MinuteLoopOptions {
 /** Counters start at 0 with the process. */
 export type MinuteStatus = ReturnType<MinuteLoop['status']>
 
-/** At each minute turn: snapshot → quarantine → enqueue. */
+/** At each minute's turn: snapshot → quarantine → enqueue. */
 export class MinuteLoop {
   readonly #options: MinuteLoopOptions
   readonly #context: Omit<Context, 'random'>
@@ -41,8 +71,8 @@ export class MinuteLoop {
   /** Samples each minute until the signal aborts. */
   async run(): Promise<void> {
     const { latest, onMinute } = this.#options
-    for await (const turn of minuteTurns(latest, this.#context)) {
-      const report = this.#sample(turn)
+    for await (const known of minuteTurns(latest, this.#context)) {
+      const report = this.#sample(known)
       this.#note(report)
       onMinute(report)
     }
@@ -58,16 +88,17 @@ export class MinuteLoop {
     }
   }
 
-  #sample(turn: MinuteTurn): MinuteReport {
-    const { latest, quarantine, queue } = this.#options
-    const { minute } = turn
-    const { samples: taken, gaps } = takeSnapshot(latest, minute, quarantine.subscribed)
+  #sample(known: KnownBefore): MinuteReport {
+    const { quarantine, queue } = this.#options
+    const { minute } = known
+    const lateMs = this.#context.clock.now() - dueAt(minute)
+    const { samples: taken, gaps } = takeSnapshot(known, quarantine.subscribed)
     const samples = quarantine.judgeMinute(taken)
     const settled = gaps.filter((gap): gap is SettledMinute => gap.reason === 'halted')
     const isHalt = ({ reason }: Gap) => reason === 'halted' || reason === 'halting'
     const halted = gaps.filter(isHalt).map(({ symbol }) => symbol)
     if (samples.length > 0 || halted.length > 0) queue.enqueue({ minute, samples, settled, halted })
-    return { ...turn, samples, gaps }
+    return { minute, lateMs, samples, gaps }
   }
 
   #note(report: MinuteReport): void {
@@ -77,6 +108,40 @@ export class MinuteLoop {
     countReasons(gaps, this.#gaps)
     const samples = report.samples.length
     this.#context.log.info({ minute, samples, gaps: gaps.length, ...countReasons(gaps), lateMs }, 'minute')
+  }
+}
+
+/** When the snapshot of a minute is due. */
+function dueAt(minute: EpochMinute): EpochMs {
+  return minuteStart(minute) + EARLIEST_SNAPSHOT_MS
+}
+
+/**
+ * Yields what is known before each minute M once, from M + 2 s of the wall clock as soon as the streams have passed it,
+ * by M + 5 s whether they have or not. Ends when `signal` aborts. A clock that steps back goes on from where it stands.
+ */
+export async function* minuteTurns(
+  latest: Pick<LatestTicks, 'before'>,
+  { clock, signal }: Pick<Context, 'clock' | 'signal'>,
+): AsyncGenerator<KnownBefore, void, void> {
+  const lastDue = () => minuteOf(clock.now() - EARLIEST_SNAPSHOT_MS)
+  let last = lastDue()
+  while (!signal.aborted) {
+    const waitMs = dueAt(last + 1) - clock.now()
+    const hasSteppedBack = waitMs > MINUTE_MS
+    if (hasSteppedBack) last = lastDue()
+    if (waitMs > 0) {
+      await clock.wait(Math.min(waitMs, LONGEST_WAIT_MS), signal)
+      continue
+    }
+    last = lastDue()
+    const giveUpAt = clock.elapsed() + LATEST_SNAPSHOT_MS - EARLIEST_SNAPSHOT_MS
+    let known = latest.before(last)
+    while (!known.hasPassed && clock.elapsed() < giveUpAt && !signal.aborted) {
+      await clock.wait(LOOK_EVERY_MS, signal)
+      known = latest.before(last)
+    }
+    if (!signal.aborted) yield known
   }
 }
 

@@ -142,6 +142,6 @@ function liveOutcome(prices: Prices, coin: Coin, minute: number) {
     const times = { eventAt: end + 2_000, sentAt: end + 2_000, receivedAt: end + 2_000, tradedAt: undefined }
     latest.record({ exchange, market: 'OTHER', price: 1, ...times, origin: 'stream', tradable: undefined })
   }
-  const { samples, gaps } = takeSnapshot(latest, minute, [coin])
+  const { samples, gaps } = takeSnapshot(latest.before(minute), [coin])
   return samples[0] ?? gaps[0]?.reason ?? `nothing for ${minuteOf(end)}`
 }

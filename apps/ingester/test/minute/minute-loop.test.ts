@@ -1,9 +1,9 @@
-import { type Exchange, LatestTicks, MINUTE_MS, minuteOf } from '@kimchi/core'
+import { type Exchange, HOUR_MS, LatestTicks, MINUTE_MS, minuteOf, minuteStart } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import type { SampleBatch } from '@kimchi/store'
 import { createMemoryLog } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { MinuteLoop, type MinuteReport } from '../../src/minute/minute-loop.ts'
+import { MinuteLoop, type MinuteReport, minuteTurns } from '../../src/minute/minute-loop.ts'
 import { coinOf } from '../support/market.ts'
 
 const START = Date.UTC(2026, 10, 20, 12)
@@ -95,12 +95,12 @@ t.test('a minute in which an exchange was silent is a gap with a reason, and not
   await pass(2 * MINUTE_MS, ['binance'])
   t.equal(stored.length, 1)
   t.strictSame(
-    reports.map(({ minute, gaps }) => [minute - M, gaps[0]?.reason]),
+    reports.map(({ minute, lateMs, gaps }) => [minute - M, lateMs, gaps[0]?.reason]),
     [
-      [0, 'upbit-down'],
-      [1, undefined],
-      [2, 'behind'],
-      [3, 'upbit-down'],
+      [0, 50, 'upbit-down'],
+      [1, 50, undefined],
+      [2, 3_000, 'behind'],
+      [3, 3_000, 'upbit-down'],
     ],
   )
 })
@@ -125,3 +125,92 @@ t.test(
     })
   },
 )
+
+/** The minutes whose turn comes, and when it does. */
+function collect(t: Test, startedAt: number, isComplete = (_minute: number, _now: number) => true) {
+  const clock = createManualClock(startedAt)
+  const ending = new AbortController()
+  const turns: { minute: number; at: number }[] = []
+  const running = (async () => {
+    const { signal } = ending
+    const silent = { upbitUp: false, binanceUp: false, upbit: new Map(), binance: new Map() }
+    const known = { ...silent, isSkewed: false }
+    const before = (minute: number) => ({ ...known, minute, hasPassed: isComplete(minute, clock.now()) })
+    for await (const { minute } of minuteTurns({ before }, { clock, signal })) {
+      turns.push({ minute, at: clock.now() })
+    }
+  })()
+  t.teardown(async () => {
+    ending.abort()
+    await running
+  })
+  return { clock, turns, ending, running }
+}
+
+t.test('each minute turns once, two seconds after its boundary', async t => {
+  const { clock, turns } = collect(t, START + 30_000)
+  await clock.advance(3 * MINUTE_MS)
+  t.strictSame(
+    turns.map(turn => turn.at - START),
+    [62_000, 122_000, 182_000],
+  )
+  t.strictSame(
+    turns.map(({ minute }) => minute - M),
+    [1, 2, 3],
+  )
+})
+
+t.test('a minute that is not complete waits until it is, for three seconds at most', async t => {
+  const completeAt = new Map([1, 2, 3].map((minute, at) => [M + minute, [2_700, 5_100, 0][at]]))
+  const { clock, turns } = collect(
+    t,
+    START + 30_000,
+    (minute, now) => now >= minuteStart(minute) + (completeAt.get(minute) ?? 0),
+  )
+  await clock.advance(3 * MINUTE_MS)
+  t.strictSame(
+    turns.map(({ at }) => at - START),
+    [62_700, 125_000, 182_000],
+  )
+})
+
+t.test('a start within the first seconds still gets the minute that has just ended', async t => {
+  const { clock, turns } = collect(t, START + 400)
+  await clock.advance(2_000)
+  t.equal(turns[0]?.minute, M)
+})
+
+t.test('a clock that steps forward an hour passes over the minutes in between', async t => {
+  const { clock, turns } = collect(t, START + 30_000)
+  await clock.advance(MINUTE_MS)
+  clock.step(HOUR_MS)
+  await clock.advance(MINUTE_MS)
+  t.equal(turns.length, 3)
+  t.strictSame(
+    turns.map(({ minute }) => minute - M),
+    [1, 61, 62],
+  )
+})
+
+t.test('a clock that steps back 90 s goes on from where it stands', async t => {
+  const { clock, turns } = collect(t, START + 30_000)
+  await clock.advance(3 * MINUTE_MS)
+  clock.step(-90_000)
+  await clock.advance(2.5 * MINUTE_MS)
+  t.match(
+    turns.map(turn => turn.minute - M),
+    [1, 2, 3, 2, 3, 4],
+    'a minute that comes again is written again, which the store takes once',
+  )
+})
+
+t.test('ends at once when aborted in the middle of a minute, or of the wait for its streams', async t => {
+  for (const passedMs of [5_000, 32_500]) {
+    const { clock, ending, running, turns } = collect(t, START + 30_000, () => false)
+    await clock.advance(passedMs)
+    ending.abort()
+    await running
+    t.equal(turns.length, 0)
+    t.equal(clock.waiting, 0, 'no timer is left')
+  }
+})

@@ -251,8 +251,8 @@ t.test('Binance: a market that no connection has yet gets no price from a seed',
   // A silence has it seeded.
   for (const afterMs of [4_000, ...Array(20).fill(1_000)]) await trade(afterMs)
   const minute = minuteOf(AT) + 1
-  t.equal(latest.legBefore('binance', 'BTCUSDT', minute).price, 5)
-  t.equal(latest.legBefore('binance', 'NEWUSDT', minute).price, undefined)
+  t.equal(latest.before(minute).binance.get('BTCUSDT')?.price, 5)
+  t.equal(latest.before(minute).binance.get('NEWUSDT')?.price, undefined)
 })
 
 t.test('Upbit: what a successor said that breaks before it is read is forgotten', async t => {
@@ -272,8 +272,8 @@ t.test('Upbit: what a successor said that breaks before it is read is forgotten'
     await trade()
   }
   const minute = minuteOf(AT) + 1
-  t.equal(latest.legBefore('upbit', 'KRW-BTC', minute).price, 5)
-  t.equal(latest.legBefore('upbit', 'KRW-NEW', minute).price, undefined)
+  t.equal(latest.before(minute).upbit.get('KRW-BTC')?.price, 5)
+  t.equal(latest.before(minute).upbit.get('KRW-NEW')?.price, undefined)
 })
 
 t.test('Binance: a long list is seeded again when its last part is acknowledged', async t => {
@@ -350,7 +350,7 @@ t.test('the frames of a newer connection alone are read, and prices count from i
       ])
     },
   })
-  const priceOf = (minute: number) => latest.legBefore('binance', 'QUIETUSDT', minuteOf(AT) + minute).price
+  const priceOf = (minute: number) => latest.before(minuteOf(AT) + minute).binance.get('QUIETUSDT')?.price
   acknowledge(exchange.peers[0])
   await clock.advance(1_000)
   await send(miniTicker('QUIETUSDT', '1', clock.now()))
@@ -385,7 +385,7 @@ t.test('a clock that steps back and a reconnect leave no price from before', asy
   await untilNext()
   await clock.advance(2_000)
   await send(miniTicker('BTCUSDT', '1', clock.now()), 1)
-  t.equal(latest.legBefore('binance', 'QUIETUSDT', minuteOf(AT) + 2).price, undefined)
+  t.equal(latest.before(minuteOf(AT) + 2).binance.get('QUIETUSDT')?.price, undefined)
   t.equal(latest.status('binance').watermark, clock.now(), 'the frame that told counts')
 })
 
@@ -402,7 +402,7 @@ t.test('frames that drain after a pause show no price, and seeds are asked for w
     sink: latest,
     tradingPrices: async () => prices,
   })
-  const priceOf = () => latest.legBefore('binance', 'QUIETUSDT', minuteOf(AT) + 1).price
+  const priceOf = () => latest.before(minuteOf(AT) + 1).binance.get('QUIETUSDT')?.price
   await send(miniTicker('QUIETUSDT', '1', clock.now()))
   const pausedAt = clock.now()
   clock.pause(9_000)

@@ -16,7 +16,7 @@ import {
 } from '@kimchi/core'
 import { CANDLE_GRACE_MS } from '../../backfill/candle-block-cache.ts'
 import { ExchangeFeeds } from '../../minute/exchange-feeds.ts'
-import { minuteTurns } from '../../minute/minute-turns.ts'
+import { minuteTurns } from '../../minute/minute-loop.ts'
 import type { ExchangeAccess } from '../exchange-access.ts'
 import { fail, ok, someOf, unknown, type Verdict, worstOf } from '../finding.ts'
 import { type Candle, type Candles, fetchCandles } from '../market-candles.ts'
@@ -46,9 +46,10 @@ export async function watchRows(coins: readonly Coin[], access: ExchangeAccess):
   const snapshots: Snapshot[] = []
   const candles: Candles[] = []
   try {
-    for await (const { minute } of minuteTurns(latest, context)) {
+    for await (const known of minuteTurns(latest, context)) {
+      const { minute } = known
       if (minuteStart(minute) < from) continue
-      snapshots.push(takeSnapshot(latest, minute, coins))
+      snapshots.push(takeSnapshot(known, coins))
       onProgress(`fetching the candles before ${formatTimestamp(minute)} UTC`)
       await clock.wait(minuteStart(minute) + CANDLE_GRACE_MS - clock.now(), signal)
       candles.push(await fetchCandles(coins, minute, access))

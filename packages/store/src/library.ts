@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { META_KEY } from './layout.ts'
 import type { RedisConnection } from './redis/connect.ts'
 
 /** Source of the function library; read from `src` whether this runs from `src` or from `dist`. */
@@ -9,13 +8,6 @@ const LIBRARY_SOURCE = ['kimchi.lua', 'write.lua', 'mend.lua', 'read.lua', 'prin
 
 /** Version that this code needs; a loaded newer one serves as well. */
 export const LIBRARY_VERSION = versionOf(LIBRARY_SOURCE)
-
-export type LibraryFunction = `kp_${string}`
-
-/** Arguments of a call: one key, which on a Cluster names the slot of all the others. */
-export function functionCall<A>(name: LibraryFunction, args: readonly A[]): [string, number, string, ...A[]] {
-  return [name, 1, META_KEY, ...args]
-}
 
 /**
  * Loads the library into every primary where it is missing or older. A newer one is left alone. Resolves with

@@ -7,7 +7,7 @@ import {
   type Sample,
   type UtcDate,
 } from '@kimchi/core'
-import { decodeSample } from './codec.ts'
+import { type BoardRow, decodeSample, type KnownCoin, parseCoin, parseDay, parseLiveRow } from './codec.ts'
 import {
   IMPLAUSIBLE,
   IMPLAUSIBLE_BEFORE,
@@ -16,9 +16,7 @@ import {
   META_KEY,
   MINUTE_CHANNEL,
 } from './layout.ts'
-import { functionCall, type LibraryFunction } from './library.ts'
 import type { Problem, RedisArgument, RedisConnection } from './redis/connect.ts'
-import { type BoardRow, type KnownCoin, parseCoin, parseDay, parseLiveRow } from './rows.ts'
 
 /** The library refuses to read more minutes than these by one call: Redis answers nobody else meanwhile. */
 const MAX_SPAN = 10 * DAY_MINUTES
@@ -82,9 +80,10 @@ export class SampleReader {
 
   /** Stored samples from one minute to another, five days at most, the end not included; ascending. */
   async readSamples(symbol: string, from: EpochMinute, to: EpochMinute): Promise<Readable<Sample>> {
-    const command = functionCall('kp_members', [symbol, from, to])
-    const reply = pairs((await this.#redis.callBuffer('FCALL_RO', ...command)) as Buffer[])
-    return readable(reply, (minute, member) => decodeSample(symbol, Number(minute), member))
+    const reply = await this.#redis.callBuffer('FCALL_RO', 'kp_members', 1, META_KEY, symbol, from, to)
+    return readable(pairs(reply as Buffer[]), (minute, member) =>
+      decodeSample(symbol, Number(minute), member),
+    )
   }
 
   /**
@@ -131,8 +130,8 @@ export class SampleReader {
     this.#redis.onChange(onChange)
   }
 
-  #read(name: LibraryFunction, ...args: readonly RedisArgument[]): Promise<unknown> {
-    return this.#redis.call('FCALL_RO', ...functionCall(name, args))
+  #read(name: string, ...args: readonly RedisArgument[]): Promise<unknown> {
+    return this.#redis.call('FCALL_RO', name, 1, META_KEY, ...args)
   }
 }
 

@@ -11,11 +11,10 @@ import {
   type SettledReason,
   type UtcDate,
 } from '@kimchi/core'
-import { encodeSample } from './codec.ts'
-import { IMPLAUSIBLE, importedKey, LAYOUT_VERSION } from './layout.ts'
-import { functionCall, LIBRARY_VERSION, type LibraryFunction, loadLibrary } from './library.ts'
+import { encodeSample, formatLiveRow } from './codec.ts'
+import { IMPLAUSIBLE, importedKey, LAYOUT_VERSION, META_KEY } from './layout.ts'
+import { LIBRARY_VERSION, loadLibrary } from './library.ts'
 import type { RedisArgument, RedisConnection } from './redis/connect.ts'
-import { formatLiveRow } from './rows.ts'
 
 /** A gap that stays: its candles were fetched, or the coin was halted. */
 export interface SettledMinute extends Gap {
@@ -193,19 +192,19 @@ export class SampleWriter {
     }
   }
 
-  async #call(name: LibraryFunction, args: readonly RedisArgument[]): Promise<unknown> {
+  async #call(name: string, args: readonly RedisArgument[]): Promise<unknown> {
     const { redis, prices, retentionDays, log } = this.#options
     const writerArgs = [LIBRARY_VERSION, prices, LAYOUT_VERSION, retentionDays]
-    const command = functionCall(name, [...writerArgs, ...args])
+    const call = () => redis.call('FCALL', name, 1, META_KEY, ...writerArgs, ...args)
     try {
-      return await redis.call('FCALL', ...command)
+      return await call()
     } catch (error) {
       if (!(error instanceof KimchiError) || error.code !== 'KIMCHI_ERR_NOT_READY') throw error
       for (const thrown of await loadLibrary(redis)) {
         log.warn({ reason: messageOf(thrown) }, 'a primary could not load the function library')
       }
       log.info({ version: LIBRARY_VERSION, redis: redis.target }, 'function library loaded')
-      return redis.call('FCALL', ...command)
+      return call()
     }
   }
 }

@@ -10,9 +10,9 @@ import {
   type TestRedis,
   type TestRedisOptions,
 } from '@kimchi/testkit'
+import { type BoardRow, formatLiveRow } from '../src/codec.ts'
 import { SampleReader } from '../src/reader.ts'
 import { openRedis, type RedisConnection } from '../src/redis/connect.ts'
-import { type BoardRow, formatLiveRow } from '../src/rows.ts'
 import { SampleWriter, type WriterOptions } from '../src/writer.ts'
 
 const USERS = fileURLToPath(new URL('../../../deploy/redis/users.acl', import.meta.url))

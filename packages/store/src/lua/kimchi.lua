@@ -10,7 +10,7 @@
 -- Raise it with every change of what these files do: a writer that needs a higher one loads its own copy. Writers and
 -- readers of the version before run beside it during an upgrade, and alone after a rollback: a call of other arguments
 -- gets a new name, and replies keep what they can't do without.
-local VERSION = 25
+local VERSION = 26
 
 local DAY_MINUTES = 1440
 -- Redis answers nobody else during a call. One that counts more minutes, or replies with more members, would take
@@ -246,17 +246,17 @@ local function require_rights(commands)
   end
 end
 
--- Registers a function that writes. Its arguments begin with: version prices layout retentionDays. check(reader of the
--- others) returns them, and raises what could stop work(them, retention in days), which writes and calls no
--- other commands than those named. The first call ever decides what this Redis holds.
-local function register_writing(name, commands, check, work)
+-- Registers a function that writes. Its arguments begin with: version prices layout retentionDays. work(reader of the
+-- others, retention in days) reads them all, and raises what could stop it, before it writes; it calls no other commands
+-- than those named. The first call ever decides what this Redis holds.
+local function register_writing(name, commands, work)
   register(name, {}, function(args)
     local reader = argument_reader(args)
     require_rights('HMGET HSET TIME TYPE ' .. commands)
     local prices, layout, retention_days = read_writer(reader)
-    local checked = check(reader)
+    local reply = work(reader, retention_days)
     redis.call('HSET', META, 'prices', prices, 'layout', layout)
-    return work(checked, retention_days)
+    return reply
   end)
 end
 

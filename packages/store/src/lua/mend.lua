@@ -49,40 +49,33 @@ local MEND_COMMANDS = 'HGET HDEL ZCARD ZRANGE ZREM EXPIREAT'
 -- A call folds so many days: each takes some 10 ms.
 local FOLDED_DAYS = 2
 
--- Arguments: symbol turn turns from. Mends the kept days from that date on; it is the turn of each turns-th day.
--- Reply: {date}* of the days that were wrong, and the date to go on with, if this call could not do all.
-local function read_turn(reader)
+-- Mends the days of a coin from one date on. Returns the dates of those that were wrong, and the date to go on with, if
+-- that was not all.
+local function mend_days(symbol, turn, turns, from, retention_days)
   require_type(REVISIONS, 'hash')
-  return {
-    symbol = reader.symbol(), turn = reader.integer('turn'), turns = reader.integer('turns'), from = reader.day(),
-  }
-end
-
-local function mend_days(call, retention_days)
   local dates, left = {}, FOLDED_DAYS
-  for day = math.max(call.from, today() - retention_days), today() do
+  for day = math.max(from, today() - retention_days), today() do
     if left == 0 then return { dates, date_of_day(day) } end
-    local is_turn = day % call.turns == call.turn
-    local outcome = unless_damaged(mend_if_due, call.symbol, day, retention_days, is_turn)
+    local outcome = unless_damaged(mend_if_due, symbol, day, retention_days, day % turns == turn)
     if outcome ~= 'counted' then left = left - 1 end
     if outcome == 'mended' then append(dates, date_of_day(day)) end
   end
   return { dates }
 end
 
-register_writing('kp_mend_days', MEND_COMMANDS, read_turn, mend_days)
+-- Arguments: symbol turn turns from. Mends the kept days from that date on; it is the turn of each turns-th day.
+-- Reply: {date}* of the days that were wrong, and the date to go on with, if this call could not do all.
+register_writing('kp_mend_days', MEND_COMMANDS, function(reader, retention_days)
+  local symbol, turn, turns, from = reader.symbol(), reader.integer('turn'), reader.integer('turns'), reader.day()
+  return mend_days(symbol, turn, turns, from, retention_days)
+end)
 
 -- What ingesters of older releases call -----------------------------------------------------------------------
 
 -- Arguments: symbol. Mends the kept days of which more is stored than their rows count, two at most. Reply: the date of
 -- one, if any.
-local function read_coin(reader)
-  require_type(REVISIONS, 'hash')
-  return { symbol = reader.symbol(), turn = 1, turns = 1, from = 0 }
-end
-
-register_writing('kp_mend', MEND_COMMANDS, read_coin, function(call, retention_days)
-  return { mend_days(call, retention_days)[1][1] }
+register_writing('kp_mend', MEND_COMMANDS, function(reader, retention_days)
+  return { mend_days(reader.symbol(), 1, 1, 0, retention_days)[1][1] }
 end)
 
 -- Once a minute, ingesters of 1.0.0 name no day, and call again until the reply is empty. Looks at one day of all
@@ -99,13 +92,8 @@ end
 
 -- Arguments: [symbol date]. Mends a kept day, whatever is wrong with it. Reply: how many members were removed, and 1
 -- when its row has changed.
-local function read_named_day(reader)
+register_writing('kp_repair', MEND_COMMANDS .. ' HGETALL', function(reader, retention_days)
   require_type(REVISIONS, 'hash')
-  if not reader.has_more() then return {} end
-  return { symbol = reader.symbol(), day = reader.day() }
-end
-
-register_writing('kp_repair', MEND_COMMANDS .. ' HGETALL', read_named_day, function(named, retention_days)
-  if not named.symbol then return mend_any(retention_days) end
-  return mend_day(named.symbol, named.day, retention_days)
+  if not reader.has_more() then return mend_any(retention_days) end
+  return mend_day(reader.symbol(), reader.day(), retention_days)
 end)

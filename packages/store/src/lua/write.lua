@@ -159,7 +159,8 @@ end
 -- refused samples, counted from 1, and the primary's replication id.
 local WRITE_COMMANDS = 'HGET HGETALL HDEL HLEN EXISTS ZCARD ZCOUNT ZADD ZRANGEBYSCORE ZREMRANGEBYSCORE EXPIREAT '
   .. 'PUBLISH INFO'
-register_writing('kp_write', WRITE_COMMANDS, read_batch, function(batch, retention_days)
+register_writing('kp_write', WRITE_COMMANDS, function(reader, retention_days)
+  local batch = read_batch(reader)
   local write = {
     now = redis_seconds(), retention = retention_days, stored = 0, duplicates = 0, refused = {}, changed = {}, frozen = {},
   }
@@ -183,7 +184,7 @@ register_writing('kp_write', WRITE_COMMANDS, read_batch, function(batch, retenti
 end)
 
 -- Refuses as every writing call does. Reply: 1.
-register_writing('kp_verify', '', function() end, function() return 1 end)
+register_writing('kp_verify', '', function() return 1 end)
 
 -- kp_announce -------------------------------------------------------------------------------------------
 
@@ -233,7 +234,8 @@ local function read_announcement(reader)
 end
 
 local ANNOUNCE_COMMANDS = 'HGET HGETALL HDEL DEL ZADD ZRANGE ZSCORE ZREMRANGEBYSCORE EXPIRE PUBLISH'
-register_writing('kp_announce', ANNOUNCE_COMMANDS, read_announcement, function(call, retention_days)
+register_writing('kp_announce', ANNOUNCE_COMMANDS, function(reader, retention_days)
+  local call = read_announcement(reader)
   local now, key, status = redis_seconds(), call.key, call.status
   redis.call('HSET', META, 'retention', string.format('%d', retention_days))
   keep_listed_after_outage(now, redis.call('HGETALL', COINS))
@@ -262,16 +264,11 @@ end)
 -- For days whose samples are no longer kept, by the retention of the ingesters, if there was one. Replaces a row
 -- only by one of more samples.
 -- Reply: 1 stored, 0 the row that is there has as many samples or more, -1 refused: the day belongs to kp_write.
-local function read_import(reader)
+register_writing('kp_import_day', 'HGET EXISTS', function(reader, retention_days)
   local symbol, day, row = reader.symbol(), reader.day(), {}
   for _, field in ipairs(ROW_FIELDS) do row[field] = reader.integer(field) end
   if not parse_row(format_row(row)) then argument_error('day row must hold 1 sample or more', format_row(row)) end
   for _, key in ipairs({ daily_key(symbol), REVISIONS }) do require_type(key, 'hash') end
-  return { symbol = symbol, day = day, row = row }
-end
-
-register_writing('kp_import_day', 'HGET EXISTS', read_import, function(call, retention_days)
-  local symbol, day, row = call.symbol, call.day, call.row
   local date, kept_days = date_of_day(day), known_retention() or retention_days
   if redis_seconds() < expiry_of(day, kept_days) then return -1 end
   if redis.call('EXISTS', unpack(hour_keys(symbol, day))) > 0 then return -1 end
@@ -281,4 +278,3 @@ register_writing('kp_import_day', 'HGET EXISTS', read_import, function(call, ret
   raise_revision(symbol)
   return 1
 end)
-

@@ -1,5 +1,5 @@
 import type { Milliseconds } from '@kimchi/core'
-import { functionCall } from '../library.ts'
+import { META_KEY } from '../layout.ts'
 import type { RedisConnection } from './connect.ts'
 
 export interface ServerHealth {
@@ -13,7 +13,7 @@ export interface ServerHealth {
 /** Asks the server that holds our keys; undefined when it does not answer, or no writer has loaded the library. */
 export async function readServerHealth(redis: RedisConnection): Promise<ServerHealth | undefined> {
   const startedAt = performance.now()
-  const info = await redis.call('FCALL_RO', ...functionCall('kp_memory', [])).catch(() => undefined)
+  const info = await redis.call('FCALL_RO', 'kp_memory', 1, META_KEY).catch(() => undefined)
   if (info === undefined) return undefined
   const numberOf = (field: string) => Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(String(info))?.[1] ?? 0)
   return {

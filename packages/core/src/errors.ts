@@ -1,7 +1,6 @@
 /** Stable codes of the errors that we throw ourselves. Callers match on these, never on messages. */
 export type KimchiErrorCode =
   | 'KIMCHI_ERR_CONFIG'
-  | 'KIMCHI_ERR_PRICE'
   | 'KIMCHI_ERR_FRAME'
   | 'KIMCHI_ERR_FEED_STALLED'
   | 'KIMCHI_ERR_FEED_REFUSED'

@@ -46,17 +46,9 @@ t.test('the premium agrees with the long division on exact ties and one unit bes
   )
 })
 
-t.test('a value that is no price is refused by field and value', async t => {
-  for (const price of [0, -0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1e12 + 1, 1e308]) {
-    const code = { code: 'KIMCHI_ERR_PRICE', name: 'KimchiError' }
-    t.throws(() => premiumE4(price, 1, 1), {
-      ...code,
-      message: `krw must be a finite number above 0 and at most 1e12, got: ${price}`,
-    })
-    t.throws(() => premiumE4(1, price, 1), { ...code, message: /^usdt / })
-    t.throws(() => premiumE4(1, 1, price), { ...code, message: /^usdtKrw / })
+t.test('a price is a finite number above 0 and at most 1e12', async t => {
+  for (const price of [0, -0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1e12 + 1, 1e308])
     t.equal(isPrice(price), false)
-  }
   for (const value of ['1', null, undefined, {}, 1n]) t.equal(isPrice(value), false)
   t.equal(isPrice(1e12), true)
   t.equal(isPrice(1e-9), true)

@@ -1,11 +1,11 @@
 import { type EpochMs, HOUR_MS, isPrice, type Market } from '@kimchi/core'
 import {
+  complaint,
   type Fields,
+  fieldsOf,
   isExchangeTime,
   isFields,
   malformed,
-  parseFrame,
-  shown,
   unreadable,
 } from './feed/parse-frame.ts'
 import { type Decoded, type Decoder, IGNORED, type Protocol } from './feed/protocol.ts'
@@ -62,8 +62,8 @@ export function createBinanceDecoder(markets: readonly Market[]): Decoder {
     markets.map(market => [market, { price: Number.NaN, volume: Number.NaN }]),
   )
   return (frame, receivedAt) => {
-    const value = parseFrame(frame)
-    const payload = isFields(value) && value.data !== undefined ? value.data : value
+    const fields = fieldsOf(frame)
+    const payload = fields?.data === undefined ? fields : fields.data
     if (!isFields(payload)) return unreadable(frame, CODE, previous)
     return decodeFields(payload, previous, receivedAt)
   }
@@ -72,8 +72,8 @@ export function createBinanceDecoder(markets: readonly Market[]): Decoder {
 function decodeFields(fields: Fields, previous: ReadonlyMap<Market, Before>, receivedAt: EpochMs): Decoded {
   if (fields.e === '24hrMiniTicker') return toTick(fields, previous, receivedAt)
   if (fields.e === 'serverShutdown') return { kind: 'shutdown' }
-  if (fields.error !== undefined) return complaint(fields.error)
-  if (fields.code !== undefined && fields.msg !== undefined) return complaint(fields)
+  if (fields.error !== undefined) return complaint(fields.error, 'code', 'msg')
+  if (fields.code !== undefined && fields.msg !== undefined) return complaint(fields, 'code', 'msg')
   return fields.result !== undefined && fields.id !== undefined ? { kind: 'ack' } : IGNORED
 }
 
@@ -109,9 +109,4 @@ export function priceOf(text: unknown): number | undefined {
   if (typeof text !== 'string' || text.length > 40 || !/^\d+(\.\d+)?$/.test(text)) return undefined
   const price = Number(text)
   return isPrice(price) ? price : undefined
-}
-
-function complaint(error: unknown): Decoded {
-  const { code, msg } = isFields(error) ? error : { code: '', msg: error }
-  return { kind: 'error', message: `${shown(code)}: ${shown(msg)}` }
 }

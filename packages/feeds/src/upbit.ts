@@ -1,11 +1,10 @@
 import { type EpochMs, isPrice, type Market, type Tick } from '@kimchi/core'
 import {
+  complaint,
   type Fields,
+  fieldsOf,
   isExchangeTime,
-  isFields,
   malformed,
-  parseFrame,
-  shown,
   unreadable,
 } from './feed/parse-frame.ts'
 import { type Decoded, type Decoder, IGNORED, type Protocol } from './feed/protocol.ts'
@@ -41,10 +40,10 @@ const CODE = /"code"\s*:\s*"([^"]+)"/g
 export function createUpbitDecoder(markets: readonly Market[]): Decoder {
   const wanted: ReadonlySet<Market> = new Set(markets)
   return (frame, receivedAt) => {
-    const value = parseFrame(frame)
-    if (!isFields(value)) return unreadable(frame, CODE, wanted)
-    if (value.type === 'ticker') return toTick(value, wanted, receivedAt)
-    return value.error === undefined ? IGNORED : complaint(value.error)
+    const fields = fieldsOf(frame)
+    if (fields === undefined) return unreadable(frame, CODE, wanted)
+    if (fields.type === 'ticker') return toTick(fields, wanted, receivedAt)
+    return fields.error === undefined ? IGNORED : complaint(fields.error, 'name', 'message')
   }
 }
 
@@ -85,9 +84,4 @@ const NOT_TRADING: readonly unknown[] = ['PREVIEW', 'DELISTED']
 function isTradable(state: unknown, isSuspended: unknown, isTrade: boolean): boolean | undefined {
   if (isSuspended === true || NOT_TRADING.includes(state)) return false
   return typeof state === 'string' || isSuspended === false || isTrade ? true : undefined
-}
-
-function complaint(error: unknown): Decoded {
-  const { name, message } = isFields(error) ? error : { name: 'error', message: error }
-  return { kind: 'error', message: `${shown(name)}: ${shown(message)}` }
 }

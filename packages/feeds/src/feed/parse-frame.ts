@@ -15,10 +15,11 @@ const SHOWN = 80
 /** How many bytes of an unreadable frame are searched for its market; no documented frame is longer. */
 const SEARCHED = 4_096
 
-/** The JSON value of a frame, or undefined when its bytes are not UTF-8 or its text is not JSON. */
-export function parseFrame(frame: Buffer): unknown {
+/** The JSON object in a frame, or undefined when its bytes are not UTF-8 or its text is none. */
+export function fieldsOf(frame: Buffer): Fields | undefined {
   try {
-    return isUtf8(frame) ? JSON.parse(frame.toString()) : undefined
+    const value: unknown = isUtf8(frame) ? JSON.parse(frame.toString()) : undefined
+    return isFields(value) ? value : undefined
   } catch {
     return undefined
   }
@@ -38,6 +39,16 @@ export function isExchangeTime(value: unknown): value is EpochMs {
 export function malformed(field: string, value: unknown, market?: Market): Decoded {
   const named = market === undefined ? field : `${market} ${field}`
   return { kind: 'malformed', reason: `${named} is not plausible, got: ${shown(value)}`, market }
+}
+
+/**
+ * The outcome for an error that the exchange reports.
+ * @param name the field of its name
+ * @param text the field of what it says
+ */
+export function complaint(error: unknown, name: string, text: string): Decoded {
+  const fields = isFields(error) ? error : { [name]: 'error', [text]: error }
+  return { kind: 'error', message: `${shown(fields[name])}: ${shown(fields[text])}` }
 }
 
 /** A value from a frame as a short text. Objects are not printed: they may be nested deeper than the stack. */

@@ -57,8 +57,8 @@ const MISTAKES: Readonly<Record<string, Mistakes>> = {
         'upbit.watermark >= start',
       ],
       'a price from before an interruption is unknown': [
-        '.pricesFrom = pricesFrom',
-        '.pricesFrom = pricesFrom - 86_400_000',
+        'exchange.pricesFrom = interruption.pricesFrom',
+        'exchange.pricesFrom = interruption.pricesFrom - 86_400_000',
       ],
     },
   },
@@ -90,8 +90,8 @@ const MISTAKES: Readonly<Record<string, Mistakes>> = {
       'a halt is known of a minute without a trade': ['< minuteStart(minute - 1)', '< minuteStart(minute)'],
     },
   },
-  'packages/core/src/skew.ts': {
-    tests: ['skew', 'latest-ticks'],
+  'packages/core/src/arrivals.ts': {
+    tests: ['arrivals', 'latest-ticks'],
     rules: {
       'a frame that was long on its way is late': [
         '(sentAt ?? eventAt) > MAX_LAG_MS',

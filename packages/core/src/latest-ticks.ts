@@ -1,6 +1,6 @@
+import { Arrivals, type Heard } from './arrivals.ts'
 import { MarketTicks } from './market-ticks.ts'
 import type { Leg } from './sample-or-gap.ts'
-import { SkewMeter } from './skew.ts'
 import type { Exchange, Interruption, Market, Tick } from './tick.ts'
 import { minuteOf, minuteStart } from './time.ts'
 import type { EpochMinute, EpochMs, Milliseconds } from './units.ts'
@@ -44,43 +44,42 @@ export class LatestTicks {
 
   /**
    * Refuses a tick that is dated ahead: its market's price is unknown then. A late frame shows no more than a trade.
-   * @returns whether a stream frame was on its way for so long that others may have been lost
+   * @param heard of a frame of data: how its stream was heard before @default it is the first
+   * @returns what may have been lost before it; in a silence the watermark stands still, so no minute counts as complete
    */
-  record(tick: Tick): boolean {
+  record(tick: Tick, heard: Heard = {}): Interruption | undefined {
     const exchange = this.#exchanges[tick.exchange]
     const { eventAt, receivedAt, tradedAt } = tick
     const isStream = tick.origin === 'stream'
-    const { isAhead, isLate, isSkewed } = exchange.skew.judge(tick)
+    const { isAhead, isLate, isSkewed, interruption } = exchange.arrivals.judge(tick, heard)
+    if (interruption?.isClockBack) {
+      // Everything begins anew, with this frame.
+      const anew = new ExchangeTicks()
+      anew.pricesFrom = interruption.pricesFrom
+      this.#exchanges[tick.exchange] = anew
+      this.record(tick)
+      return interruption
+    }
+    if (interruption !== undefined) exchange.pricesFrom = interruption.pricesFrom
     if (isSkewed !== undefined) exchange.stateOf(minuteOf(receivedAt)).isSkewed = isSkewed
-    if (isAhead) {
-      this.miss(tick.exchange, tick.market, receivedAt)
-      return isLate
+    if (isStream && tradedAt !== undefined && !isAhead) exchange.stateOf(minuteOf(tradedAt)).isUp = true
+    if (isAhead) this.miss(tick.exchange, tick.market, receivedAt)
+    else if (isLate) this.#lateTicks[tick.exchange] += 1
+    else {
+      exchange.ticksOf(tick.market).add(tick)
+      if (isStream) exchange.watermark = Math.max(exchange.watermark, eventAt)
     }
-    if (isStream && tradedAt !== undefined) exchange.stateOf(minuteOf(tradedAt)).isUp = true
-    if (isLate) {
-      this.#lateTicks[tick.exchange] += 1
-      return true
-    }
-    exchange.ticksOf(tick.market).add(tick)
-    if (isStream) exchange.watermark = Math.max(exchange.watermark, eventAt)
-    return false
-  }
-
-  /** Notes a market's frame that can't be read or placed in time: its price is unknown until something newer comes. */
-  miss(exchange: Exchange, market: Market, receivedAt: EpochMs): void {
-    this.#exchanges[exchange].ticksOf(market).miss(receivedAt)
+    return interruption
   }
 
   /**
-   * Notes that frames received before `pricesFrom` may have been followed by others that were lost. The feed calls
-   * it at the first frame after a silence, a step of our clock or a change of connection, at every late frame and the
-   * first fresh one after it, and at an unreadable frame of no known market. In a silence the watermark stands still,
-   * so no minute counts as complete. After a step back of our clock everything begins anew: times from before it
-   * can't be compared with those that follow.
+   * Notes a frame that can't be read or placed in time: the price of its market, or every price where it may be of any
+   * market, is unknown until something newer comes.
    */
-  interrupted({ exchange, pricesFrom, isClockBack }: Interruption): void {
-    if (isClockBack) this.#exchanges[exchange] = new ExchangeTicks()
-    this.#exchanges[exchange].pricesFrom = pricesFrom
+  miss(exchange: Exchange, market: Market | undefined, receivedAt: EpochMs): void {
+    const ticks = this.#exchanges[exchange]
+    if (market === undefined) ticks.pricesFrom = receivedAt
+    else ticks.ticksOf(market).miss(receivedAt)
   }
 
   /**
@@ -136,7 +135,7 @@ interface MinuteState {
 
 class ExchangeTicks {
   readonly markets = new Map<Market, MarketTicks>()
-  readonly skew = new SkewMeter()
+  readonly arrivals = new Arrivals()
   /** The newest event time of the stream. */
   watermark: EpochMs = Number.NEGATIVE_INFINITY
   /** A price received before this may have been superseded by one that was lost. */

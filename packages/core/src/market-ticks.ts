@@ -1,5 +1,5 @@
+import { MAX_LAG_MS } from './arrivals.ts'
 import type { Leg } from './sample-or-gap.ts'
-import { MAX_LAG_MS } from './skew.ts'
 import type { Tick } from './tick.ts'
 import { MINUTE_MS, minuteOf, minuteStart } from './time.ts'
 import type { EpochMinute, EpochMs, Milliseconds } from './units.ts'

@@ -44,12 +44,14 @@ export interface Tick {
 
 /**
  * Frames of an exchange may have been lost: in a silence of more than 3 s, at a step of our clock or a change to
- * another connection, while frames come late, or because one that could be of any market can't be read.
+ * another connection, or while frames come late.
  */
 export interface Interruption {
-  readonly exchange: Exchange
   /** Prices received before this, by our clock, may have been followed by others that were lost. */
   readonly pricesFrom: EpochMs
-  /** Whether our clock has stepped back. */
+  /** Whether our clock has stepped back: times from before can't be compared with those that follow. */
   readonly isClockBack: boolean
+  readonly isSilence: boolean
+  /** Whether current prices are to be asked for: what the exchange sent meanwhile may be lost. */
+  readonly isSeedWanted: boolean
 }

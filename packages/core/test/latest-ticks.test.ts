@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { LatestTicks, minuteOf, type Tick } from '../src/index.ts'
-import { at, binanceTick, interruption, M, seed, upbitTick } from './ticks.ts'
+import { at, binanceTick, M, seed, upbitTick } from './ticks.ts'
 
 const BTC = 'KRW-BTC'
 const USDT = 'BTCUSDT'
@@ -68,7 +68,7 @@ function receive(ticks: readonly Tick[], lost: readonly Loss[], keys: Iterable<n
   const key = keys[Symbol.iterator]()
   const shuffled = arrived.map(tick => ({ tick, place: key.next().value as number }))
   const latest = record(...shuffled.sort((a, b) => a.place - b.place).map(({ tick }) => tick), ...arrived)
-  for (const { exchange, to } of lost) latest.interrupted(interruption(exchange, to))
+  for (const { exchange, to } of lost) latest.miss(exchange, undefined, at(to))
   return latest
 }
 
@@ -164,7 +164,7 @@ t.test(
 
 t.test('a snapshot that shows a trade at M or later does not confirm the last one before M', async t => {
   const latest = record(upbitTick(BTC, 1, at(-20)))
-  latest.interrupted(interruption('upbit', -0.3))
+  latest.miss('upbit', undefined, at(-0.3))
   latest.record(upbitTick(BTC, 2, at(-0.6), { receivedAt: at(-0.2) }))
   latest.record(upbitTick(BTC, 3, at(0), { receivedAt: at(0.1), origin: 'snapshot' }))
   t.equal(priceBefore(latest, M), undefined)
@@ -174,7 +174,7 @@ t.test('a snapshot that shows a trade at M or later does not confirm the last on
 t.test('a price counts again from the instant at which the exchange is heard again', async t => {
   const interrupted = (...ticks: readonly Tick[]) => {
     const latest = record(upbitTick(BTC, 1, at(-20)), binanceTick(USDT, 1, at(-20)), ...ticks)
-    for (const exchange of ['upbit', 'binance'] as const) latest.interrupted(interruption(exchange, -5))
+    for (const exchange of ['upbit', 'binance'] as const) latest.miss(exchange, undefined, at(-5))
     return latest
   }
   const snapshot = upbitTick(BTC, 2, at(-6), { receivedAt: at(-5), origin: 'snapshot' })
@@ -244,6 +244,15 @@ t.test(
   },
 )
 
+// docs/faults.md, 38
+t.test('a silence makes the prices from before it unknown', async t => {
+  const latest = record(upbitTick(BTC, 1, at(-20)), binanceTick(USDT, 1, at(-20)))
+  const heard = { lastAt: at(-19.9) }
+  t.match(latest.record(upbitTick('KRW-ETH', 1, at(-5)), heard), { isSilence: true, isSeedWanted: true })
+  t.equal(priceBefore(latest, M), undefined)
+  t.equal(priceBefore(latest, M, USDT), 1, 'the other exchange')
+})
+
 // docs/faults.md, 85
 t.test('after our clock stepped back everything begins anew, for that exchange alone', async t => {
   const latest = record(
@@ -255,18 +264,20 @@ t.test('after our clock stepped back everything begins anew, for that exchange a
   )
   t.ok(latest.before(M).hasPassed)
   latest.setTradable('binance', 'ETHUSDT', false, at(89))
-  latest.interrupted({ exchange: 'binance', pricesFrom: at(-1), isClockBack: true })
+  latest.record(binanceTick('SOLUSDT', 1, at(-1.1)), { lastAt: at(85.1) })
   t.equal(priceBefore(latest, M + 2, USDT), undefined)
   t.notOk(latest.before(M).hasPassed)
   t.strictSame(latest.status('binance').halted, [])
   t.equal(priceBefore(latest, M), 1, 'the other exchange')
+  latest.record(binanceTick(USDT, 3, at(-0.5)))
+  t.equal(priceBefore(latest, M, USDT), undefined, 'a frame that this one overtook may show a later trade')
   latest.record(seed(USDT, 2, at(5)))
   t.equal(priceBefore(latest, M + 1, USDT), 2)
 })
 
 t.test('a seed does not confirm a frame that came before it was asked for', async t => {
   const latest = record(seed(USDT, 9, at(-30)))
-  latest.interrupted(interruption('binance', -20))
+  latest.miss('binance', undefined, at(-20))
   latest.record(binanceTick(USDT, 1, at(-19.9)))
   t.equal(priceBefore(latest, M, USDT), undefined, 'a later frame may have been lost')
   latest.record(seed(USDT, 2, at(-19.5)))
@@ -277,12 +288,12 @@ t.test('a seed does not confirm a frame that came before it was asked for', asyn
 
 t.test('a seed that was asked for before the stream was whole again may lack a lost trade', async t => {
   const latest = new LatestTicks()
-  latest.interrupted(interruption('binance', -20))
+  latest.miss('binance', undefined, at(-20))
   latest.record({ ...seed(USDT, 1, at(-19)), sentAt: at(-20.001) })
   t.equal(priceBefore(latest, M, USDT), undefined)
   latest.record({ ...seed(USDT, 1, at(-18)), sentAt: at(-20) })
   t.equal(priceBefore(latest, M, USDT), 1)
-  latest.interrupted(interruption('binance', -10))
+  latest.miss('binance', undefined, at(-10))
   latest.record({ ...seed(USDT, 2, at(-9)), sentAt: undefined })
   t.equal(priceBefore(latest, M, USDT), 2, 'one that does not say counts from when it came')
 })

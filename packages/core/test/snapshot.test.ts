@@ -1,6 +1,6 @@
 import t from 'tap'
 import { type GapReason, LatestTicks, type Tick, takeSnapshot } from '../src/index.ts'
-import { at, BTC, binanceTick, ETH, interruption, M, seed, upbitTick } from './ticks.ts'
+import { at, BTC, binanceTick, ETH, M, seed, upbitTick } from './ticks.ts'
 
 const UPBIT_BTC = upbitTick('KRW-BTC', 99_000_000, at(-3))
 const RATE = upbitTick('KRW-USDT', 1_400, at(-20))
@@ -116,13 +116,13 @@ t.test('the minute is behind until both streams have passed M', async t => {
 
 t.test('after a interruption before M each coin is a gap until its prices are received again', async t => {
   const latest = record(...WHOLE)
-  latest.interrupted(interruption('upbit', -2))
+  latest.miss('upbit', undefined, at(-2))
   t.strictSame(outcomes(latest), ['no-rate'])
   latest.record(upbitTick('KRW-USDT', 1_400, at(-20), { receivedAt: at(-1), origin: 'snapshot' }))
   t.strictSame(outcomes(latest), ['no-upbit-price'])
   latest.record(upbitTick('KRW-BTC', 99_000_000, at(-3), { receivedAt: at(-1), origin: 'snapshot' }))
   t.strictSame(outcomes(latest), [[99_000_000, 70_000, 1_400]])
-  latest.interrupted(interruption('binance', -0.2))
+  latest.miss('binance', undefined, at(-0.2))
   t.strictSame(outcomes(latest), ['no-binance-price'])
 })
 

@@ -1,4 +1,4 @@
-import { type Coin, type Exchange, type Interruption, MINUTE_MS, type Tick } from '../src/index.ts'
+import { type Coin, MINUTE_MS, type Tick } from '../src/index.ts'
 
 /** Minute 29,000,000 is 2025-02-19T21:20Z; every test counts its minutes from here. */
 export const M = 29_000_000
@@ -45,9 +45,4 @@ export function seed(market: string, price: number, receivedAt: number): Tick {
     origin: 'seed',
     tradable: true,
   })
-}
-
-/** The end of a silence, or a change of the connection; in seconds around M. */
-export function interruption(exchange: Exchange, pricesFrom: number): Interruption {
-  return { exchange, pricesFrom: at(pricesFrom), isClockBack: false }
 }

@@ -1,6 +1,13 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Context, Interruption, Market, Milliseconds, Tick } from '@kimchi/core'
+import {
+  type Context,
+  type Interruption,
+  LatestTicks,
+  type Market,
+  type Milliseconds,
+  type Tick,
+} from '@kimchi/core'
 import { createManualClock, type ManualClock } from '@kimchi/core/testing'
 import { startSimulator } from '@kimchi/simulator'
 import { createMemoryLog, eventually, passUntil } from '@kimchi/testkit'
@@ -35,20 +42,20 @@ export function watchFeed(
   feed: Feed
   clock: ManualClock
   ticks: Tick[]
-  /** Without the exchange. */
-  interruptions: Omit<Interruption, 'exchange'>[]
+  interruptions: Interruption[]
   /** What the feed last reported of each market without a tick. */
   tradable: Map<Market, boolean>
   forgotten: Market[]
-  /** Markets of which a frame could not be read. */
-  missed: Market[]
+  /** Markets of which a frame could not be read; undefined for one that may be of any. */
+  missed: (Market | undefined)[]
   log: ReturnType<typeof createMemoryLog>
 } {
   const ticks: Tick[] = []
-  const interruptions: Omit<Interruption, 'exchange'>[] = []
+  const interruptions: Interruption[] = []
   const tradable = new Map<Market, boolean>()
   const forgotten: Market[] = []
-  const missed: Market[] = []
+  const missed: (Market | undefined)[] = []
+  const latest = new LatestTicks()
   const log = createMemoryLog()
   const { exchange } = options.protocol
   const { [exchange]: door } = openDoors({ streams: bases, userAgent }, { clock, random, log })
@@ -57,13 +64,15 @@ export function watchFeed(
       markets: [],
       door,
       sink: {
-        record: tick => {
+        record: (tick, heard) => {
           ticks.push(tick)
           // Scripted frames have fixed times.
-          return false
+          const times = { eventAt: tick.receivedAt, sentAt: tick.receivedAt }
+          const interruption = latest.record({ ...tick, ...times }, heard)
+          if (interruption !== undefined) interruptions.push(interruption)
+          return interruption
         },
         miss: (_exchange, market) => void missed.push(market),
-        interrupted: ({ exchange: _, ...interruption }) => void interruptions.push(interruption),
         setTradable: (_exchange, market, isTradable) => void tradable.set(market, isTradable),
         forget: (_exchange, market) => void forgotten.push(market),
       },

@@ -2,9 +2,9 @@ import {
   type Context,
   type EpochMs,
   type Exchange,
-  type Interruption,
   type KimchiError,
   type LatestTicks,
+  MAX_SILENCE_MS,
   type Market,
   MINUTE_MS,
   type Milliseconds,
@@ -16,7 +16,6 @@ import type { RestClient } from '../rest/client.ts'
 import type { Connection } from './connection.ts'
 import { SubscriptionRefused } from './connection-errors.ts'
 import { FeedCounters, type FeedState } from './feed-counters.ts'
-import { type DataBefore, interruptionAt } from './interruption.ts'
 import type { Decoded, Protocol } from './protocol.ts'
 import { Renewals } from './renewals.ts'
 import { subscribedMarkets } from './subscribed-markets.ts'
@@ -38,7 +37,7 @@ export interface FeedOptions {
    * Gets each tick straight from the socket, and what the feed learns besides. No async iterator: at thousands of frames
    * a second a promise per tick costs more than its decoding.
    */
-  readonly sink: Pick<LatestTicks, 'record' | 'miss' | 'interrupted' | 'setTradable' | 'forget'>
+  readonly sink: Pick<LatestTicks, 'record' | 'miss' | 'setTradable' | 'forget'>
   /** The exchange refused the subscription: the lists may have changed. */
   readonly onRefused?: () => void
   /**
@@ -75,7 +74,8 @@ export class Feed {
   #reading: Connection | undefined
   /** The last successor whose subscription was acknowledged before its data was read. */
   #acknowledged: Connection | undefined
-  #lastData: DataBefore | undefined
+  /** When the last data frame came, on whichever connection. */
+  #lastDataAt: EpochMs | undefined
 
   constructor({ markets, ...options }: FeedOptions, given: Omit<Context, 'signal'>) {
     const { protocol, sink, fetchTradingPrices } = options
@@ -117,8 +117,7 @@ export class Feed {
       exchange: this.#exchange,
       state: this.#state,
       base: this.#options.door.status().stream,
-      /** When the last data frame came, on whichever connection. */
-      lastDataAt: this.#lastData?.receivedAt,
+      lastDataAt: this.#lastDataAt,
       /** When we last learnt which markets trade; when the feed was opened, before the first answer. */
       statusAt: this.#tradingStatus.answeredAt,
       ...this.#counters,
@@ -155,43 +154,27 @@ export class Feed {
   #miss({ reason, market }: Decoded & { readonly kind: 'malformed' }, { markets }: Connection): void {
     const [exchange, now] = [this.#exchange, this.#context.clock.now()]
     this.#counters.countFailure('malformed', reason)
-    if (market === undefined) this.#interrupt({ pricesFrom: now, isClockBack: false })
-    else {
-      this.#renewals.hear(market, false, undefined)
-      this.#sink.miss(exchange, market, now)
-    }
+    this.#sink.miss(exchange, market, now)
+    if (market === undefined) this.#renewals.interrupted()
+    else this.#renewals.hear(market, false, undefined)
     this.#tradingStatus.seedNext(market === undefined ? markets : [market])
   }
 
   #receiveTick(tick: Tick, connection: Connection): void {
-    const isLate = this.#sink.record(tick)
-    if (tick.origin === 'stream') this.#noteData(tick, isLate, connection)
+    const isData = tick.origin === 'stream'
+    const isOther = isData && connection !== this.#reading
+    const openedAt = isOther ? connection.openedAt : undefined
+    const interruption = this.#sink.record(tick, { lastAt: this.#lastDataAt, openedAt })
+    if (isData) this.#lastDataAt = tick.receivedAt
     else this.#tradingStatus.answeredAt = tick.receivedAt
-    this.#renewals.hear(tick.market, tick.origin === 'snapshot', tick.tradable)
-  }
-
-  /** Tells what may have been lost before this frame. */
-  #noteData(tick: Tick, isLate: boolean, connection: Connection): void {
-    const { receivedAt } = tick
-    const isOther = connection !== this.#reading
-    const data = { receivedAt, isLate }
-    const openedAt = isOther ? (connection.openedAt ?? receivedAt) : undefined
-    const shown = interruptionAt({ ...data, openedAt }, this.#lastData)
-    this.#lastData = data
     if (isOther) this.#read(connection)
-    if (shown === undefined) return
-    const { isSilence, isSeedWanted, ...interruption } = shown
-    if (isSilence) this.#counters.silences += 1
-    this.#interrupt(interruption)
-    // Everything has begun anew, with this frame.
-    if (interruption.isClockBack) this.#sink.record(tick)
-    // A new connection of Upbit begins with snapshots, and one of Binance with seeds.
-    if (isSeedWanted) this.#tradingStatus.seed(connection.markets)
-  }
-
-  #interrupt(interruption: Omit<Interruption, 'exchange'>): void {
-    this.#renewals.interrupted()
-    this.#sink.interrupted({ exchange: this.#exchange, ...interruption })
+    if (interruption !== undefined) {
+      this.#renewals.interrupted()
+      if (interruption.isSilence) this.#counters.silences += 1
+      // A new connection of Upbit begins with snapshots, and one of Binance with seeds.
+      if (interruption.isSeedWanted) this.#tradingStatus.seed(connection.markets)
+    }
+    this.#renewals.hear(tick.market, tick.origin === 'snapshot', tick.tradable)
   }
 
   /** Sends the subscription again; returns the answer to the renewal before, unless frames may have been lost since. */
@@ -200,8 +183,8 @@ export class Feed {
     const asked: Asked = { at: clock.now(), elapsed: clock.elapsed() }
     const isCut = this.#reading?.signal.aborted !== false
     // No frame has told of a silence that goes on.
-    const now = { receivedAt: asked.at, isLate: false, openedAt: undefined }
-    if (isCut || interruptionAt(now, this.#lastData) !== undefined) this.#renewals.interrupted()
+    const isSilent = asked.at - (this.#lastDataAt ?? asked.at) > MAX_SILENCE_MS
+    if (isCut || isSilent) this.#renewals.interrupted()
     if (!isCut) this.#reading?.subscribe()
     return this.#renewals.renew(asked, this.#reading?.markets ?? [])
   }

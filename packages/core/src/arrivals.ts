@@ -1,4 +1,4 @@
-import type { Tick } from './tick.ts'
+import type { Interruption, Tick } from './tick.ts'
 import { minuteOf } from './time.ts'
 import type { EpochMinute, EpochMs, Milliseconds } from './units.ts'
 
@@ -7,6 +7,9 @@ export const MAX_LAG_MS: Milliseconds = 2_000
 
 /** A frame that is dated so much nearer to its receipt than is usual is dated ahead of the exchange's own stream. */
 const MAX_LEAD_MS: Milliseconds = 500
+
+/** A longer silence may have swallowed frames. */
+export const MAX_SILENCE_MS: Milliseconds = 3_000
 
 /** The usual lag is learnt again after this many frames. */
 const FRAMES_TO_LEARN = 20
@@ -26,8 +29,16 @@ interface LagCounts {
   total: number
 }
 
-/** What the times of a tick show. */
-interface Timing {
+/** How its stream was heard before a frame of data. */
+export interface Heard {
+  /** When the frame before it came, on whichever connection. @default it is the first */
+  readonly lastAt?: EpochMs | undefined
+  /** When its connection was opened. @default another frame of that has been read */
+  readonly openedAt?: EpochMs | undefined
+}
+
+/** What the arrival of a tick shows. */
+interface Arrival {
   /**
    * Whether it is dated ahead of its exchange's own stream by more than half a second, or of our clock by more than
    * 2 s. A clock of ours that is behind shifts all frames alike.
@@ -37,25 +48,50 @@ interface Timing {
   readonly isLate: boolean
   /** Whether most frames received in its minute so far were early, or most were late; undefined where it doesn't tell. */
   readonly isSkewed: boolean | undefined
+  /** Undefined where nothing was lost before it. */
+  readonly interruption: Interruption | undefined
 }
 
-/** Compares our clock with an exchange's, minute by minute. */
-export class SkewMeter {
+/** How the frames of an exchange arrive: when, by its clock and by ours, and after what may have been lost. */
+export class Arrivals {
   #kept: LagCounts[] = []
   /** The lag that three frames in four exceed: our clock's error and the usual way; undefined at first. */
   #usual: Milliseconds | undefined
+  /** Whether the last frame of data was late. */
+  #wasLate = false
 
   /** Judges a tick by those before it. A SNAPSHOT repeats the past, and a seed has no time of the exchange's. */
-  judge({ origin, eventAt, sentAt, receivedAt }: Tick): Timing {
-    const isStream = origin === 'stream'
-    const usual = this.#usual ?? 0
-    const least = Math.max(-MAX_LAG_MS, (this.#usual ?? Number.NEGATIVE_INFINITY) - MAX_LEAD_MS)
-    return {
-      // Negated, so that NaN is ahead too.
-      isAhead: origin !== 'seed' && !(receivedAt - eventAt >= least),
-      isLate: isStream && receivedAt - (sentAt ?? eventAt) > MAX_LAG_MS + Math.min(0, usual),
-      isSkewed: isStream && sentAt !== undefined ? this.#count(receivedAt, sentAt) : undefined,
-    }
+  judge({ origin, eventAt, sentAt, receivedAt }: Tick, heard: Heard): Arrival {
+    const usual = this.#usual ?? Number.NEGATIVE_INFINITY
+    const least = Math.max(-MAX_LAG_MS, usual - MAX_LEAD_MS)
+    // Negated, so that NaN is ahead too.
+    const isAhead = origin !== 'seed' && !(receivedAt - eventAt >= least)
+    if (origin !== 'stream') return { isAhead, isLate: false, isSkewed: undefined, interruption: undefined }
+    const isLate = receivedAt - (sentAt ?? eventAt) > MAX_LAG_MS + Math.min(0, this.#usual ?? 0)
+    const isSkewed = sentAt === undefined ? undefined : this.#count(receivedAt, sentAt)
+    return { isAhead, isLate, isSkewed, interruption: this.#interruptionAt(receivedAt, isLate, heard) }
+  }
+
+  /**
+   * The one rule for what may have been lost before a frame of data. Frames may be lost between two connections, in a
+   * silence of more than 3 s, where our clock steps, and as long as frames come late: what lies in a buffer is old, and
+   * what did not fit into it is gone. A late frame belongs to the interruption, which ends with the next fresh one.
+   */
+  #interruptionAt(
+    receivedAt: EpochMs,
+    isLate: boolean,
+    { lastAt, openedAt }: Heard,
+  ): Interruption | undefined {
+    const quietFrom = openedAt ?? lastAt ?? receivedAt
+    const isClockBack = receivedAt < Math.max(quietFrom, lastAt ?? receivedAt)
+    const isSilence = isClockBack || receivedAt - quietFrom > MAX_SILENCE_MS
+    const wasLate = openedAt === undefined && this.#wasLate
+    this.#wasLate = isLate
+    const isBroken = isSilence || isLate || wasLate
+    // What a new connection has brought counts from its opening: Upbit's begins with snapshots.
+    const pricesFrom = isBroken ? receivedAt : openedAt
+    if (pricesFrom === undefined) return undefined
+    return { pricesFrom, isClockBack, isSilence, isSeedWanted: isBroken && !isLate }
   }
 
   #count(receivedAt: EpochMs, sentAt: EpochMs): boolean {

@@ -1,7 +1,29 @@
 import t from 'tap'
-import { type DataBefore, type DataFrame, interruptionAt } from '../../src/feed/interruption.ts'
+import { Arrivals } from '../src/arrivals.ts'
+import { at, upbitTick } from './ticks.ts'
 
-const NOW = 1_795_222_584_000
+/** What the last of some frames shows, received at M − 30 s, each so many seconds after it was sent. */
+function isSkewed(...lags: readonly number[]) {
+  const arrivals = new Arrivals()
+  const frames = lags.map(lag => upbitTick('KRW-BTC', 1, at(-30 - lag), { receivedAt: at(-30) }))
+  const judged = frames.map(frame => arrivals.judge(frame, {}))
+  return judged.at(-1)?.isSkewed
+}
+
+t.test('there is no skew while most frames are within two seconds', async t => {
+  t.equal(isSkewed(2), false, 'exactly two seconds is no skew')
+  t.equal(isSkewed(-2), false, 'either way')
+  t.equal(isSkewed(1.9, 1.9, 1.9), false)
+})
+
+t.test('there is skew when more than half of the frames are late, or early', async t => {
+  t.equal(isSkewed(2.001), true)
+  t.equal(isSkewed(-2.001), true)
+  t.equal(isSkewed(3, 0), false)
+  t.equal(isSkewed(3, 0, 3), true)
+  t.equal(isSkewed(-3, 0, -3), true)
+  t.equal(isSkewed(-3, 3), false)
+})
 
 /** In milliseconds from now, which is when the frame is received. */
 interface Case {
@@ -45,19 +67,23 @@ const CASES: Readonly<Record<string, Case>> = {
   'a late frame of another connection': { openedAt: -500, isLate: true, shows: 'from 0' },
 }
 
-function frameOf({ openedAt, isLate = false, before }: Case): [DataFrame, DataBefore | undefined] {
-  const opened = openedAt === undefined ? undefined : NOW + openedAt
-  const last = before && { receivedAt: NOW + before.receivedAt, isLate: before.isLate ?? false }
-  return [{ receivedAt: NOW, isLate, openedAt: opened }, last]
+/** A frame that was on its way for a tenth of a second, or for three. */
+function frameAt(receivedAt: number, isLate = false) {
+  return upbitTick('KRW-BTC', 1, receivedAt - (isLate ? 3_000 : 100), { receivedAt })
 }
 
 // docs/faults.md, 38, 85, 98
-for (const [name, each] of Object.entries(CASES)) {
-  t.test(`${name}: ${each.shows ?? 'nothing was lost'}`, async t => {
-    const shown = interruptionAt(...frameOf(each))
+for (const [name, { openedAt, isLate, before, shows }] of Object.entries(CASES)) {
+  t.test(`${name}: ${shows ?? 'nothing was lost'}`, async t => {
+    const arrivals = new Arrivals()
+    const now = at(0)
+    const lastAt = before && now + before.receivedAt
+    if (lastAt !== undefined) arrivals.judge(frameAt(lastAt, before?.isLate), {})
+    const heard = { lastAt, openedAt: openedAt === undefined ? undefined : now + openedAt }
+    const { interruption: shown } = arrivals.judge(frameAt(now, isLate), heard)
     const text =
       shown &&
-      `${shown.isClockBack ? 'back, ' : ''}${shown.isSilence ? 'silence ' : ''}from ${shown.pricesFrom - NOW}${shown.isSeedWanted ? ', seeds' : ''}`
-    t.equal(text, each.shows)
+      `${shown.isClockBack ? 'back, ' : ''}${shown.isSilence ? 'silence ' : ''}from ${shown.pricesFrom - now}${shown.isSeedWanted ? ', seeds' : ''}`
+    t.equal(text, shows)
   })
 }

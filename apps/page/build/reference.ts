@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Marked } from 'marked'
+import { getHeadingList, gfmHeadingId } from 'marked-gfm-heading-id'
 import type { Plugin } from 'vite'
-import { routesOf } from './reference-routes.ts'
 
 /**
  * Stands for the site's own address in the documents and in the page. A build that is given the address puts it
@@ -10,9 +10,9 @@ import { routesOf } from './reference-routes.ts'
  */
 export const SITE = 'https://premium.example'
 
-/** The pages made from documents: a guide has contents, the English one the contract below. */
+/** The pages made from documents: a guide has contents. */
 const PAGES = [
-  { file: 'reference.html', from: 'docs/callers.md', language: 'en', contents: 'Contents', hasRoutes: true },
+  { file: 'reference.html', from: 'docs/callers.md', language: 'en', contents: 'Contents' },
   { file: 'reference.ko.html', from: 'docs/callers.ko.md', language: 'ko', contents: '목차' },
   { file: 'changelog.html', from: 'CHANGELOG.md', language: 'en' },
 ] as const
@@ -26,8 +26,8 @@ const LINKS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Adds the guide for callers with the reference, in both languages, the changelog and the OpenAPI document to
- * the site, and the site's address to all of them and the page: crawlers need the picture's whole address.
+ * Adds the guide for callers in both languages, the changelog and the OpenAPI document to the site, and the site's
+ * address to all of them and the page: crawlers need the picture's whole address.
  * @param root the project's folder
  * @param site the address, or {@link SITE} where the build does not know it
  */
@@ -40,10 +40,7 @@ export function reference(root: string, site: string): Plugin {
     generateBundle() {
       const emit = (fileName: string, source: string) => this.emitFile({ type: 'asset', fileName, source })
       const openapi = read('docs/openapi.json').replaceAll('http://127.0.0.1:3000', site)
-      for (const page of PAGES) {
-        const routes = 'hasRoutes' in page ? `\n## Reference\n\n${routesOf(openapi)}` : ''
-        emit(page.file, render(`${read(page.from)}${routes}`.replaceAll(SITE, site), page))
-      }
+      for (const page of PAGES) emit(page.file, render(read(page.from).replaceAll(SITE, site), page))
       emit('openapi.json', openapi)
       emit('reference.css', read('apps/page/src/style/theme.css') + read('apps/page/build/reference.css'))
     },
@@ -56,8 +53,10 @@ function render(markdown: string, page: (typeof PAGES)[number]): string {
   const contents = 'contents' in page ? page.contents : ''
   const site = language === 'ko' ? '김치 프리미엄' : 'Kimchi premium'
   const [, title] = /^# (.+)/.exec(markdown) ?? []
-  const links: string[] = []
-  const html = markdownTo(links).parse(markdown, { async: false })
+  const html = toHtml.parse(markdown, { async: false })
+  const links = getHeadingList()
+    .filter(({ level }) => level > 1)
+    .map(({ id, text }) => `<li><a href="#${id}">${text}</a></li>`)
   const nav = contents ? `<nav aria-label="${contents}"><ul>${links.join('')}</ul></nav>` : ''
   return `<!doctype html>
 <html lang="${language}">
@@ -79,32 +78,16 @@ ${html.replace('</h1>', `</h1>\n${nav}`)}</main>
 `
 }
 
-/**
- * Wide tables and code scroll by themselves, by keyboard too; every heading can be linked to.
- * @param links gets an entry of the contents for each heading below the title
- */
-function markdownTo(links: string[]): Marked {
-  return new Marked({
-    renderer: {
-      heading({ tokens, depth, text }) {
-        const html = this.parser.parseInline(tokens)
-        const id = text
-          .toLowerCase()
-          .replace(/[^\p{L}\p{N}]+/gu, '-')
-          .replace(/^-|-$/g, '')
-        if (depth > 1) links.push(`<li class="depth-${depth}"><a href="#${id}">${html}</a></li>`)
-        return `<h${depth} id="${id}">${html}</h${depth}>\n`
-      },
-    },
-    walkTokens: token => {
-      if (token.type === 'link') token.href = LINKS[token.href] ?? token.href
-    },
-    hooks: {
-      postprocess: html =>
-        html
-          .replaceAll('<pre>', '<pre tabindex="0">')
-          .replaceAll('<table>', '<div class="table" tabindex="0"><table>')
-          .replaceAll('</table>', '</table></div>'),
-    },
-  })
-}
+/** Wide tables and code scroll by themselves, by keyboard too; every heading can be linked to. */
+const toHtml = new Marked(gfmHeadingId(), {
+  walkTokens: token => {
+    if (token.type === 'link') token.href = LINKS[token.href] ?? token.href
+  },
+  hooks: {
+    postprocess: html =>
+      html
+        .replaceAll('<pre>', '<pre tabindex="0">')
+        .replaceAll('<table>', '<div class="table" tabindex="0"><table>')
+        .replaceAll('</table>', '</table></div>'),
+  },
+})

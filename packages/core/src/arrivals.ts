@@ -37,21 +37,6 @@ export interface Heard {
   readonly openedAt?: EpochMs | undefined
 }
 
-/** What the arrival of a tick shows. */
-interface Arrival {
-  /**
-   * Whether it is dated ahead of its exchange's own stream by more than half a second, or of our clock by more than
-   * 2 s. A clock of ours that is behind shifts all frames alike.
-   */
-  readonly isAhead: boolean
-  /** Whether a stream's frame was on its way for more than 2 s; where our clock is behind, the way looks shorter. */
-  readonly isLate: boolean
-  /** Whether most frames received in its minute so far were early, or most were late; undefined where it doesn't tell. */
-  readonly isSkewed: boolean | undefined
-  /** Undefined where nothing was lost before it. */
-  readonly interruption: Interruption | undefined
-}
-
 /** How the frames of an exchange arrive: when, by its clock and by ours, and after what may have been lost. */
 export class Arrivals {
   #kept: LagCounts[] = []
@@ -61,15 +46,23 @@ export class Arrivals {
   #wasLate = false
 
   /** Judges a tick by those before it. A SNAPSHOT repeats the past, and a seed has no time of the exchange's. */
-  judge({ origin, eventAt, sentAt, receivedAt }: Tick, heard: Heard): Arrival {
-    const usual = this.#usual ?? Number.NEGATIVE_INFINITY
-    const least = Math.max(-MAX_LAG_MS, usual - MAX_LEAD_MS)
-    // Negated, so that NaN is ahead too.
-    const isAhead = origin !== 'seed' && !(receivedAt - eventAt >= least)
-    if (origin !== 'stream') return { isAhead, isLate: false, isSkewed: undefined, interruption: undefined }
-    const isLate = receivedAt - (sentAt ?? eventAt) > MAX_LAG_MS + Math.min(0, this.#usual ?? 0)
-    const isSkewed = sentAt === undefined ? undefined : this.#count(receivedAt, sentAt)
-    return { isAhead, isLate, isSkewed, interruption: this.#interruptionAt(receivedAt, isLate, heard) }
+  judge({ origin, eventAt, sentAt, receivedAt }: Tick, heard: Heard) {
+    const isStream = origin === 'stream'
+    const isLate = isStream && receivedAt - (sentAt ?? eventAt) > MAX_LAG_MS + Math.min(0, this.#usual ?? 0)
+    const least = Math.max(-MAX_LAG_MS, (this.#usual ?? Number.NEGATIVE_INFINITY) - MAX_LEAD_MS)
+    return {
+      /**
+       * Whether it is dated ahead of its exchange's own stream by more than half a second, or of our clock by more than
+       * 2 s. A clock of ours that is behind shifts all frames alike. Negated, so that NaN is ahead too.
+       */
+      isAhead: origin !== 'seed' && !(receivedAt - eventAt >= least),
+      /** Whether a stream's frame was on its way for more than 2 s; where our clock is behind, the way looks shorter. */
+      isLate,
+      /** Whether most frames received in its minute so far were early, or most late; undefined where it doesn't tell. */
+      isSkewed: isStream && sentAt !== undefined ? this.#count(receivedAt, sentAt) : undefined,
+      /** Undefined where nothing was lost before it. */
+      interruption: isStream ? this.#interruptionAt(receivedAt, isLate, heard) : undefined,
+    }
   }
 
   /**
@@ -95,7 +88,12 @@ export class Arrivals {
   }
 
   #count(receivedAt: EpochMs, sentAt: EpochMs): boolean {
-    const counts = this.#countsOf(minuteOf(receivedAt))
+    const minute = minuteOf(receivedAt)
+    let counts = this.#kept.at(-1)
+    if (counts?.minute !== minute) {
+      counts = { minute, steps: new Uint32Array(2 * STEPS + 1), early: 0, late: 0, total: 0 }
+      this.#kept = [...this.#kept.slice(1 - MINUTES_KEPT), counts]
+    }
     const lag = receivedAt - sentAt
     const step = Math.min(STEPS, Math.max(-STEPS, Math.floor(lag / STEP_MS))) + STEPS
     counts.steps[step] = (counts.steps[step] ?? 0) + 1
@@ -105,14 +103,6 @@ export class Arrivals {
     // The least of the last minutes: after a bad one, frames that come as usual again must not look early.
     if (counts.total % FRAMES_TO_LEARN === 0) this.#usual = Math.min(...this.#kept.map(usualOf))
     return Math.max(counts.early, counts.late) * 2 > counts.total
-  }
-
-  #countsOf(minute: EpochMinute): LagCounts {
-    const newest = this.#kept.at(-1)
-    if (newest?.minute === minute) return newest
-    const counts = { minute, steps: new Uint32Array(2 * STEPS + 1), early: 0, late: 0, total: 0 }
-    this.#kept = [...this.#kept.slice(1 - MINUTES_KEPT), counts]
-    return counts
   }
 }
 

@@ -127,12 +127,6 @@ export class LatestTicks {
   }
 }
 
-/** A minute in which frames came: whether a market traded in it, and whether they show that our clock is wrong. */
-interface MinuteState {
-  isUp: boolean
-  isSkewed: boolean
-}
-
 class ExchangeTicks {
   readonly markets = new Map<Market, MarketTicks>()
   readonly arrivals = new Arrivals()
@@ -140,7 +134,8 @@ class ExchangeTicks {
   watermark: EpochMs = Number.NEGATIVE_INFINITY
   /** A price received before this may have been superseded by one that was lost. */
   pricesFrom: EpochMs = Number.NEGATIVE_INFINITY
-  readonly #minutes = new Map<EpochMinute, MinuteState>()
+  /** By minute: whether a market traded in it, and whether the frames that came in it show that our clock is wrong. */
+  readonly #minutes = new Map<EpochMinute, { isUp: boolean; isSkewed: boolean }>()
 
   ticksOf(market: Market): MarketTicks {
     const ticks = this.markets.get(market) ?? new MarketTicks()
@@ -148,7 +143,7 @@ class ExchangeTicks {
     return ticks
   }
 
-  stateOf(minute: EpochMinute): MinuteState {
+  stateOf(minute: EpochMinute) {
     const state = this.#minutes.get(minute) ?? { isUp: false, isSkewed: false }
     this.#minutes.set(minute, state)
     for (const old of this.#minutes.keys()) if (old < minute - MINUTES_KEPT) this.#minutes.delete(old)

@@ -77,15 +77,11 @@ export class MarketTicks {
    * @param disorderMs how far frames may overtake each other
    */
   legBefore(minute: EpochMinute, from: EpochMs, disorderMs: Milliseconds): Leg {
-    const { tradedAt } = this.#knownBefore(minute)
+    const known = this.#upToNow.minute < minute ? this.#upToNow : this.#before
     // What came in the same millisecond may have come before it.
     const wholeFrom = this.#missed === undefined ? from : Math.max(from, this.#missed.lastAt + 1)
-    const price = this.#priceBefore(minute, wholeFrom, disorderMs)
-    return { price, tradedAt, tradable: this.haltedAt === undefined }
-  }
-
-  #knownBefore(minute: EpochMinute): Known {
-    return this.#upToNow.minute < minute ? this.#upToNow : this.#before
+    const price = this.#priceOf(known, minute, wholeFrom, disorderMs)
+    return { price, tradedAt: known.tradedAt, tradable: this.haltedAt === undefined }
   }
 
   /**
@@ -94,8 +90,12 @@ export class MarketTicks {
    * exchange itself has confirmed which trade was the last. A seed must precede M by the disorder, and by what our
    * clock may be behind, so that any trade it reflects would also have led to a frame before M.
    */
-  #priceBefore(minute: EpochMinute, from: EpochMs, disorderMs: Milliseconds): number | undefined {
-    const { minute: newest, frame, seed } = this.#knownBefore(minute)
+  #priceOf(
+    { minute: newest, frame, seed }: Known,
+    minute: EpochMinute,
+    from: EpochMs,
+    disorderMs: Milliseconds,
+  ): number | undefined {
     // Two newer minutes have pushed out what was known before M.
     if (newest >= minute) return undefined
     const framesFrom = Math.min(from + disorderMs, this.#confirmedFrom(minute, from, seed))

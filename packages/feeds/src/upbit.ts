@@ -21,16 +21,14 @@ import { type Decoded, type Decoder, IGNORED, type Protocol } from './feed/proto
 export const upbitProtocol: Protocol = {
   exchange: 'upbit',
   urlOf: base => base,
-  subscribe: (markets, id) => [subscription(markets, id)],
+  subscribe: (codes, id) => [
+    JSON.stringify([{ ticket: `kimchi-${id.toString(36)}` }, { type: 'ticker', codes }]),
+  ],
   createDecoder: createUpbitDecoder,
   stallAfterMs: 30_000,
   maxAgeMs: undefined,
   // Upbit cuts a connection that has been quiet for a minute.
   pingEveryMs: 20_000,
-}
-
-function subscription(markets: readonly Market[], id: number): string {
-  return JSON.stringify([{ ticket: `kimchi-${id.toString(36)}` }, { type: 'ticker', codes: markets }])
 }
 
 /** Finds the market in a frame that is no JSON. */

@@ -35,7 +35,7 @@ export class ExchangeFeeds {
   /** The first call opens both feeds; later calls have each open a connection that takes the new list. */
   setCoins(coins: readonly Coin[]): void {
     for (const exchange of ['upbit', 'binance'] as const) {
-      const markets = marketsOf(coins, exchange)
+      const markets = coins.map(coin => coin[exchange])
       const feed = this.#feeds.get(exchange)
       if (feed === undefined) this.#feeds.set(exchange, this.#open(exchange, markets))
       else feed.setMarkets(markets)
@@ -53,17 +53,9 @@ export class ExchangeFeeds {
 
   #open(exchange: Exchange, markets: readonly Market[]): Feed {
     const { latest, doors, rest, onRefused } = this.#options
+    const fetchTradingPrices = (signal?: AbortSignal) => rest.fetchTradingPrices(signal)
     const own =
-      exchange === 'upbit'
-        ? { protocol: upbitProtocol }
-        : {
-            protocol: binanceProtocol,
-            fetchTradingPrices: (signal?: AbortSignal) => rest.fetchTradingPrices(signal),
-          }
+      exchange === 'upbit' ? { protocol: upbitProtocol } : { protocol: binanceProtocol, fetchTradingPrices }
     return openFeed({ ...own, door: doors[exchange], markets, sink: latest, onRefused }, this.#context)
   }
-}
-
-function marketsOf(coins: readonly Coin[], exchange: Exchange): readonly Market[] {
-  return coins.map(coin => coin[exchange])
 }

@@ -5,17 +5,11 @@ import { ALIASES, DENIALS, LEFT_OUT } from './pairs.ts'
 /** Which coins to track: every pair that is the same coin, or these symbols in this order. */
 export type WantedCoins = 'all' | readonly string[]
 
-/** A coin that is not tracked. */
-interface LeftOut {
-  readonly symbol: string
-  readonly reason: string
-}
-
 /** The coins to track, and why the others are not among them. */
 export interface Catalogue {
   readonly coins: readonly Coin[]
   /** Every coin that was wanted and is not tracked. */
-  readonly leftOut: readonly LeftOut[]
+  readonly leftOut: readonly { readonly symbol: string; readonly reason: string }[]
 }
 
 /** What the exchanges list, and which coins are wanted. */
@@ -39,7 +33,7 @@ export function matchCoins({ upbit, binance, wanted, tracked = [] }: MatchOption
   const symbols = wanted === 'all' ? sortedAll(matches.keys()) : wanted
   const stays = new Set(tracked)
   const coins: Coin[] = []
-  const leftOut: LeftOut[] = []
+  const leftOut: Catalogue['leftOut'][number][] = []
   for (const symbol of symbols) {
     const unlisted: Match = { reason: DENIALS[symbol] ?? 'not on Upbit in KRW' }
     const { coin, reason, isHalted = false } = matches.get(symbol) ?? unlisted

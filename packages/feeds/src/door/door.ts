@@ -61,12 +61,6 @@ export interface StreamOptions extends Pick<ConnectionOptions, 'protocol' | 'onF
   readonly onAttempt?: (connection: Connection) => void
 }
 
-export interface OpenedStream {
-  readonly connection: Connection
-  /** Resolves when the connection is to be replaced, or has ended. */
-  readonly over: Promise<void>
-}
-
 export type Doors = Readonly<Record<Exchange, Door>>
 
 /** Both exchanges' doors. */
@@ -122,12 +116,13 @@ export class Door {
    * Opens a stream at a base that brings data. Only who closes it knows when it is no longer needed.
    * @throws why the last connection has ended; the next call waits as long as it must
    */
-  openStream(options: StreamOptions, want?: Want): Promise<OpenedStream> {
+  openStream(options: StreamOptions, want?: Want) {
     return this.#streams.request(async base => {
       const connection = this.#connect(base, options)
       await connection.live
       if (connection.signal.aborted)
         throw (await connection.ended) ?? want?.signal?.reason ?? new Error('closed')
+      /** `over` resolves when the connection is to be replaced, or has ended. */
       return { connection, over: this.#untilOver(connection, base) }
     }, want)
   }

@@ -7,12 +7,6 @@ import { type Context, type EpochMs, type Exchange, isWorthALine, messageOf } fr
  */
 export type FeedState = 'connecting' | 'up' | 'waiting' | 'blocked' | 'closed'
 
-/** The last error, kept after it is over. */
-export interface FeedError {
-  readonly message: string
-  readonly at: EpochMs
-}
-
 const LINES = {
   malformed: 'dropped a malformed frame',
   statusFailures: 'the request for the trading status failed and will be repeated',
@@ -30,7 +24,8 @@ export class FeedCounters {
   malformed = 0
   /** Requests for the trading status that failed. */
   statusFailures = 0
-  lastError: FeedError | undefined
+  /** Kept after it is over. */
+  lastError: { readonly message: string; readonly at: EpochMs } | undefined
   readonly #exchange: Exchange
   readonly #context: Pick<Context, 'clock' | 'log'>
 

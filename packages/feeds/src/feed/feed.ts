@@ -140,10 +140,11 @@ export class Feed {
   }
 
   #receive(decoded: Decoded, connection: Connection): void {
+    const isSuccessor = connection !== this.#reading && this.#reading?.signal.aborted === false
     if (decoded.kind === 'tick') this.#receiveTick(decoded.tick, connection)
     else if (decoded.kind === 'malformed') this.#miss(decoded, connection)
     // From now on a frame follows each trade; a successor may break before it is read.
-    else if (decoded.kind === 'ack' && this.#isSuccessor(connection)) this.#acknowledged = connection
+    else if (decoded.kind === 'ack' && isSuccessor) this.#acknowledged = connection
     else if (decoded.kind === 'ack') this.#tradingStatus.seed(connection.markets)
   }
 
@@ -195,10 +196,6 @@ export class Feed {
     if (this.#acknowledged === connection) this.#tradingStatus.seed(connection.markets)
     this.#reading = connection
     void this.#closeOthers(connection)
-  }
-
-  #isSuccessor(connection: Connection): boolean {
-    return connection !== this.#reading && this.#reading?.signal.aborted === false
   }
 
   /** Forgets the markets that only this connection had: nobody hears their next trade. */

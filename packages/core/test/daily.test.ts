@@ -19,20 +19,15 @@ t.test('no samples fold into no days', async t => t.strictSame(foldDays([]), [])
 t.test('the fold equals a recomputation that sorts first', async () => {
   fc.assert(
     fc.property(samples, list => {
-      const expected = [...new Set(list.map(({ minute }) => dateOf(minute)))].sort().map(date => {
-        const own = list.filter(({ minute }) => dateOf(minute) === date).sort((a, b) => a.minute - b.minute)
+      const inOrder = list.toSorted((a, b) => a.minute - b.minute)
+      const expected = [...new Set(inOrder.map(({ minute }) => dateOf(minute)))].map(date => {
+        const own = inOrder.filter(({ minute }) => dateOf(minute) === date)
         const premiums = own.map(({ premiumE4 }) => premiumE4)
-        return {
-          date,
-          open: premiums[0],
-          high: Math.max(...premiums),
-          low: Math.min(...premiums),
-          close: premiums.at(-1),
-          sum: premiums.reduce((total, premium) => total + premium, 0),
-          samples: own.length,
-          firstMinute: own[0]?.minute,
-          lastMinute: own.at(-1)?.minute,
-        }
+        const [open, close, samples] = [premiums[0], premiums.at(-1), own.length]
+        const [firstMinute, lastMinute] = [own[0]?.minute, own.at(-1)?.minute]
+        const [low, high] = [Math.min(...premiums), Math.max(...premiums)]
+        const sum = premiums.reduce((total, premium) => total + premium, 0)
+        return { date, open, high, low, close, sum, samples, firstMinute, lastMinute }
       })
       return isDeepStrictEqual(foldDays(list), expected)
     }),

@@ -44,14 +44,7 @@ t.test('omit: a REST list lacks one market; a refusal may depend on the query', 
   const { simulator } = await startManual(t)
   const url = `${simulator.url}/api/v3/ticker/price`
   const path = '/api/v3/ticker/price'
-  simulator.faults.set({
-    kind: 'rest',
-    exchange: 'binance',
-    mode: 'omit',
-    without: 'ETHUSDT',
-    path,
-    frames: 1,
-  })
+  simulator.faults.set({ kind: 'rest', exchange: 'binance', mode: 'omit', without: 'ETHUSDT', frames: 1 })
   const symbolsOf = async () =>
     ((await (await fetch(url)).json()) as { symbol: string }[]).map(({ symbol }) => symbol)
   const [first, second] = [await symbolsOf(), await symbolsOf()]

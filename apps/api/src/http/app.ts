@@ -37,6 +37,7 @@ export function createApp({ documents, clock, log, limits: changed }: AppOptions
     if (isWorthALine(failures)) log.error({ err: error, failures }, 'request failed')
     return sender.send(reply, errorResponse('internal'))
   })
+  app.addHook('preClose', async () => connections.closeAll())
   answerPreflights(app, sender)
   addRoutes(app, { documents, sender, clock })
   return { app, durations: sender.durations }

@@ -1,16 +1,10 @@
-import {
-  type IncomingMessage,
-  type RequestListener,
-  Server,
-  type ServerOptions,
-  type ServerResponse,
-} from 'node:http'
+import { type IncomingMessage, type RequestListener, Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** Limits that keep clients from slowing down others. Durations in milliseconds, sizes in bytes. */
 export const LIMITS = {
   connections: 5_000,
-  /** For a client that reads nothing: its connection is cut after 22.5 to 45 s. */
+  /** For a client that reads nothing while it is owed an answer: its connection is cut after 22.5 to 45 s. */
   unreadTimeout: 22_500,
   /** Requests that are not answered yet, besides one for each connection, which share them; each takes 4 kB. */
   pipelined: 4_000,
@@ -67,8 +61,14 @@ export class Connections {
   createServer(handle: RequestListener): Server {
     const begin: RequestListener = (request, response) =>
       this.#begin(request, response, () => handle(request, response))
-    const server = new CallersServer(this.#limits.server, this)
+    const server = new Server(this.#limits.server)
     server.maxConnections = this.#limits.connections
+    server.timeout = this.#limits.unreadTimeout
+    const serving = server.listeners('connection')
+    const serve = (socket: Socket) => {
+      for (const listener of serving) listener.call(server, socket)
+    }
+    server.removeAllListeners('connection').on('connection', socket => this.#open(socket, serve))
     // Node would answer an Expect that it doesn't know itself, past every limit.
     return server.on('request', begin).on('checkExpectation', begin)
   }
@@ -77,7 +77,7 @@ export class Connections {
    * Has Node serve a new connection when it has begun as a caller's does. Node parses all that it reads, and then creates
    * an error for each request of a connection that is cut: in a flood of 1,000 others would wait a hundred times longer.
    */
-  open(socket: Socket, serve: () => void): void {
+  #open(socket: Socket, serve: (socket: Socket) => void): void {
     const cut = () => socket.destroy()
     this.#pending.set(socket, [])
     socket.once('close', () => this.#forget(socket))
@@ -88,7 +88,7 @@ export class Connections {
       const most = this.#limits.begun * (1 + 20 / this.#pending.size)
       const [head = '', ...others] = begun.toString('latin1').split(END_OF_HEADERS)
       if (others.length > most && !ANNOUNCES_BODY.test(head)) return cut()
-      serve()
+      serve(socket)
       socket.unshift(begun)
       socket.resume()
     })
@@ -104,16 +104,8 @@ export class Connections {
     if (last === undefined) handle()
     else {
       last.once('close', () => socket.writable && handle())
-      this.cutUnlessRead(socket)
       if (unanswered > 1 + this.#limits.pipelined / this.#pending.size) this.#cut(socket)
     }
-  }
-
-  /** Cuts a connection whose client stops reading. */
-  cutUnlessRead(socket: Socket): void {
-    const { unreadTimeout } = this.#limits
-    // Node restarts the time whenever the client reads, and ends it when nothing is left to be sent.
-    if (socket.timeout !== unreadTimeout) socket.setTimeout(unreadTimeout)
   }
 
   /** Calls `end`, which ends the connection, once all its requests are answered. */
@@ -123,7 +115,7 @@ export class Connections {
     else last.once('close', end)
   }
 
-  /** Cuts all, those that Node does not serve yet among them. */
+  /** Cuts all, also those that have said nothing yet, of which Node does not know. */
   closeAll(): void {
     for (const socket of this.#pending.keys()) socket.destroy()
   }
@@ -161,31 +153,5 @@ export class Connections {
   #forget(socket: Socket): void {
     this.#pending.delete(socket)
     this.#waiting.delete(socket)
-  }
-}
-
-/**
- * Serves a connection once it has begun as a caller's does: Node serves the sockets that are emitted.
- * @see https://nodejs.org/api/http.html#event-connection
- */
-class CallersServer extends Server {
-  readonly #connections: Connections
-
-  constructor(options: ServerOptions, connections: Connections) {
-    super(options)
-    this.#connections = connections
-  }
-
-  override emit(event: string, ...args: unknown[]): boolean {
-    const serve = () => super.emit(event, ...args)
-    if (event !== 'connection') return serve()
-    this.#connections.open(args[0] as Socket, serve)
-    return true
-  }
-
-  /** Also those that have said nothing yet. */
-  override closeAllConnections(): void {
-    super.closeAllConnections()
-    this.#connections.closeAll()
   }
 }

@@ -40,11 +40,10 @@ export class Sender {
     route: Route = 'other',
     askedAt = performance.now(),
   ): void {
-    const { raw, request } = reply.hijack()
+    const { raw } = reply.hijack()
     raw.writeHead(status, headers)
     for (let n = 0; n < body.length - 1; n++) raw.write(body[n])
     raw.end(body.at(-1))
-    if (request.raw.socket.writableLength > 0) this.#connections.cutUnlessRead(request.raw.socket)
     this.count(status, route, askedAt)
   }
 

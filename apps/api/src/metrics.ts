@@ -12,7 +12,7 @@ export interface MetricsOptions {
 
 export function createMetrics({ version, clock, documents, durations }: MetricsOptions) {
   const metrics = new MetricsRegistry({ app: 'api', version })
-  metrics.add('histogram', durations)
+  metrics.registerMetric(durations)
   const gauge = (name: string, help: string, read: (status: DocumentsStatus) => number | undefined) =>
     metrics.add('gauge', { name: `kimchi_api_${name}`, help, read: () => read(documents()) })
   gauge('tracked_coins', 'Coins that are published.', ({ tracked }) => tracked)

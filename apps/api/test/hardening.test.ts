@@ -30,7 +30,7 @@ t.test('a client that drips its headers is told 408 and cut, others are served',
   const [answer = never()] = parseAnswers(slow.bytes())
   t.equal(answer.status, 408)
   t.strictSame(await breachesOf('GET', '/', answer), [])
-  t.equal(counted('other', 408), 1)
+  t.equal(await counted('other', 408), 1)
 })
 
 t.test('no cache keeps a refusal that another client of the same URL would not get', async t => {

@@ -19,7 +19,7 @@ export function createMetrics({ version, status, redisHealth }: MetricsOptions) 
     const read = () => metricValues(figuresOf(status())[figure] as Figure)
     metrics.add(type, { name: `kimchi_ingester_${name}`, help, read })
   }
-  metrics.add('histogram', status().minutes.waits)
+  metrics.registerMetric(status().minutes.waits)
   registerRedis(metrics, redisHealth)
   return metrics
 }

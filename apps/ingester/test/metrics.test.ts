@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import { Histogram } from '@kimchi/runtime'
+import { createHistogram } from '@kimchi/runtime'
 import t from 'tap'
 import { statusFields } from '../src/figures.ts'
 import { createMetrics } from '../src/metrics.ts'
 import type { IngesterStatus } from '../src/status.ts'
 import { NOW, statusWith } from './support/ingester-status.ts'
 
-const waits = new Histogram('kimchi_ingester_watermark_wait_seconds', 'Waits.')
-for (const seconds of [0.1, 2.5]) waits.labelled({}).observe(seconds)
+const waits = createHistogram('kimchi_ingester_watermark_wait_seconds', 'Waits.')
+for (const seconds of [0.1, 2.5]) waits.observe(seconds)
 
 const { minutes, queue, backfill, ...others } = statusWith({ malformed: 1, watermark: NOW - 2_000 })
 const STATUS: IngesterStatus = {

@@ -12,7 +12,7 @@ import {
   type Sample,
   takeSnapshot,
 } from '@kimchi/core'
-import { Histogram } from '@kimchi/runtime'
+import { createHistogram } from '@kimchi/runtime'
 import type { MinuteQueue, SettledMinute } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
 
@@ -57,7 +57,7 @@ export class MinuteLoop {
   readonly #options: MinuteLoopOptions
   readonly #context: Omit<Context, 'random'>
   readonly #gaps: Record<string, number> = {}
-  readonly #waits = new Histogram(
+  readonly #waits = createHistogram(
     'kimchi_ingester_watermark_wait_seconds',
     'Delay beyond M + 2 s before the snapshot of minute M was taken, while a stream had not passed M.',
   )
@@ -104,7 +104,7 @@ export class MinuteLoop {
   #note(report: MinuteReport): void {
     const { minute, lateMs, gaps } = report
     this.#last = report
-    this.#waits.labelled({}).observe(lateMs / 1_000)
+    this.#waits.observe(lateMs / 1_000)
     countReasons(gaps, this.#gaps)
     const samples = report.samples.length
     this.#context.log.info({ minute, samples, gaps: gaps.length, ...countReasons(gaps), lateMs }, 'minute')

@@ -38,9 +38,11 @@ t.test('messages during a read lead to one more read', async t => {
   const { documents, reader } = await openTestApp(t)
   const release = reader.hold()
   const before = reader.boardsRead
-  for (let n = 0; n < 50; n++) documents.onMinute(MINUTE + 1)
-  await turns()
-  t.equal(reader.boardsRead, before + 1)
+  for (let round = 0; round < 3; round++) {
+    for (let n = 0; n < 50; n++) documents.onMinute(MINUTE + 1)
+    await turns()
+    t.equal(reader.boardsRead, before + 1)
+  }
   release()
   await turns()
   t.equal(reader.boardsRead, before + 2)

@@ -34,18 +34,16 @@ export class Documents {
   /** What the last read that succeeded has brought; it is served while Redis is away. */
   #board: Board | undefined
   #live: Document | undefined
-  /** When the next minute is due, or was. */
-  #dueAt: EpochMs
   /** When Redis is to be read without a message of a newer minute. */
   #readAt: EpochMs
-  #reading: Promise<void> | undefined
-  #isReadWanted = false
+  readonly #reads = pLimit(1)
+  /** The read that has not begun yet. */
+  #nextRead: Promise<void> | undefined
   #problem: { readonly text: string; readonly isRefused: boolean } | undefined
 
   constructor(sources: Sources) {
     this.#sources = sources
-    this.#dueAt = sources.clock.now()
-    this.#readAt = this.#dueAt + POLL_MS
+    this.#readAt = sources.clock.now() + POLL_MS
     this.#histories = new Histories(sources)
   }
 
@@ -66,7 +64,7 @@ export class Documents {
   async load(symbol = ''): Promise<void> {
     if (this.#problem !== undefined) return
     const read = async () => {
-      if (this.#board === undefined) await (this.#reading ?? this.#read())
+      if (this.#board === undefined) await this.#read()
       if (symbol !== '') await this.#histories.load(symbol)
     }
     const done = new AbortController()
@@ -126,20 +124,15 @@ export class Documents {
 
   /** Reads Redis. A read under way may miss what the caller knows of, so one more follows it, for all callers. */
   #read(): Promise<void> {
-    this.#isReadWanted = true
-    this.#reading ??= this.#readWhileWanted()
-    return this.#reading
-  }
-
-  async #readWhileWanted(): Promise<void> {
-    while (this.#isReadWanted && !this.#closed.signal.aborted) {
-      this.#isReadWanted = false
-      await this.#refresh()
-    }
-    this.#reading = undefined
+    this.#nextRead ??= this.#reads(() => {
+      this.#nextRead = undefined
+      return this.#refresh()
+    })
+    return this.#nextRead
   }
 
   async #refresh(): Promise<void> {
+    if (this.#closed.signal.aborted) return
     this.#readAt = Number.POSITIVE_INFINITY
     try {
       await this.#publish(await this.#sources.reader.readBoard())
@@ -151,9 +144,11 @@ export class Documents {
       this.#problem = { text, isRefused: isRefusal(thrown) }
     }
     const now = this.#sources.clock.now()
-    const waitMs = now - this.#dueAt < SLOW_POLL_AFTER_MS ? POLL_MS : SLOW_POLL_MS
-    const isDue = this.#problem !== undefined || now >= this.#dueAt
-    this.#readAt = Math.min(this.#readAt, isDue ? now + waitMs : this.#dueAt)
+    // A clock that is behind must not keep Redis from being read.
+    const dueAt = Math.min(minuteStart(this.#live?.minute ?? 0), now) + NEXT_AFTER_MS
+    const waitMs = now - dueAt < SLOW_POLL_AFTER_MS ? POLL_MS : SLOW_POLL_MS
+    const isDue = this.#problem !== undefined || now >= dueAt
+    this.#readAt = Math.min(this.#readAt, isDue ? now + waitMs : dueAt)
   }
 
   async #publish(board: Board): Promise<void> {
@@ -174,8 +169,6 @@ export class Documents {
       this.#live = { ...list, compressed }
     }
     this.#board = board
-    // A clock that is behind must not keep Redis from being read.
-    this.#dueAt = Math.min(minuteStart(this.#live?.minute ?? 0), this.#sources.clock.now()) + NEXT_AFTER_MS
     void this.#histories.update(board)
   }
 }

@@ -33,49 +33,41 @@ export function addRoutes(app: FastifyInstance, options: RouteOptions): void {
     if (response === undefined) done()
     else sender.send(reply, response)
   })
-  const live = { find: () => documents.live(), load: () => documents.load() }
-  app.route({ url: LIVE_PATH, ...routeHandlers('live', live, options) })
-  const daily = {
-    find: (request: FastifyRequest) => {
-      const { symbol } = request.params as { symbol: string }
-      if (!SYMBOL.test(symbol)) return errorResponse('invalid_symbol', symbol)
-      const days = daysOf((request.query as { query: string }).query)
-      if (!isDays(days)) return errorResponse('invalid_days', days)
-      const document = documents.history(symbol.toUpperCase(), Number(days))
-      return document === null ? errorResponse('unknown_symbol', symbol.toUpperCase()) : document
-    },
-    load: ({ params }: FastifyRequest) => documents.load((params as { symbol: string }).symbol.toUpperCase()),
+  app.route({ url: LIVE_PATH, ...routeHandlers('live', () => documents.live(), options) })
+  const findHistory: Find = ({ query }, symbol) => {
+    if (!SYMBOL.test(symbol)) return errorResponse('invalid_symbol', symbol)
+    const days = daysOf((query as { query: string }).query)
+    if (!isDays(days)) return errorResponse('invalid_days', days)
+    const document = documents.history(symbol.toUpperCase(), Number(days))
+    return document === null ? errorResponse('unknown_symbol', symbol.toUpperCase()) : document
   }
-  app.route({ url: DAILY_PATH, ...routeHandlers('daily', daily, options) })
+  app.route({ url: DAILY_PATH, ...routeHandlers('daily', findHistory, options) })
 }
 
-/** Where a route's documents come from. */
-interface Source {
-  /** The document in memory, or an error; undefined when neither is known yet. */
-  readonly find: (request: FastifyRequest) => Document | HttpResponse | undefined
-  /** Waits, a second at most, for a document that is not in memory. */
-  readonly load: (request: FastifyRequest) => Promise<void>
-}
+/** The document in memory, or an error; undefined when neither is known yet. @param symbol as the path has it */
+type Find = (request: FastifyRequest, symbol: string) => Document | HttpResponse | undefined
 
 /**
  * Sends what is in memory from the `onRequest` hook. Fastify's later steps would only cost time here
  * (docs/benchmarks.md).
  */
-function routeHandlers(route: Route, { find, load }: Source, { documents, sender, clock }: RouteOptions) {
-  const responseTo = ({ raw }: FastifyRequest, found: ReturnType<typeof find>) =>
+function routeHandlers(route: Route, find: Find, { documents, sender, clock }: RouteOptions) {
+  const symbolOf = ({ params }: FastifyRequest) => (params as { symbol?: string }).symbol ?? ''
+  const responseTo = ({ raw }: FastifyRequest, found: ReturnType<Find>) =>
     found && ('status' in found ? found : respond(found, raw.headers, clock.now()))
   return {
     method: 'GET',
     onRequest: (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => {
       const askedAt = performance.now()
-      const response = responseTo(request, find(request))
+      const response = responseTo(request, find(request, symbolOf(request)))
       if (response) sender.send(reply, response, route, askedAt)
       else done()
     },
     handler: async (request: FastifyRequest, reply: FastifyReply) => {
       const askedAt = performance.now()
-      if (find(request) === undefined) await load(request)
-      const found = find(request)
+      const symbol = symbolOf(request)
+      if (find(request, symbol) === undefined) await documents.load(symbol.toUpperCase())
+      const found = find(request, symbol)
       if (found !== undefined && !('status' in found)) await compressFor(found, request.raw.headers)
       // Answer with the document that was compressed, even if a newer one exists by now.
       const response = responseTo(request, found)

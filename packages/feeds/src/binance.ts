@@ -1,14 +1,7 @@
 import { type EpochMs, HOUR_MS, isPrice, type Market } from '@kimchi/core'
-import {
-  complaint,
-  type Fields,
-  fieldsOf,
-  isExchangeTime,
-  isFields,
-  malformed,
-  unreadable,
-} from './feed/parse-frame.ts'
-import { type Decoded, type Decoder, IGNORED, type Protocol } from './feed/protocol.ts'
+import { type Fields, fieldsOf, isExchangeTime, isFields } from './feed/parse-frame.ts'
+import type { Decoded, Decoder, Protocol } from './feed/protocol.ts'
+import { complaint, IGNORED, malformed, unreadable } from './feed/protocol.ts'
 
 /** A subscribe message names at most this many streams; clients in the field split above 350. */
 const STREAMS_PER_MESSAGE = 300

@@ -1,13 +1,7 @@
 import { type EpochMs, isPrice, type Market, type Tick } from '@kimchi/core'
-import {
-  complaint,
-  type Fields,
-  fieldsOf,
-  isExchangeTime,
-  malformed,
-  unreadable,
-} from './feed/parse-frame.ts'
-import { type Decoded, type Decoder, IGNORED, type Protocol } from './feed/protocol.ts'
+import { type Fields, fieldsOf, isExchangeTime } from './feed/parse-frame.ts'
+import type { Decoded, Decoder, Protocol } from './feed/protocol.ts'
+import { complaint, IGNORED, malformed, unreadable } from './feed/protocol.ts'
 
 /**
  * Upbit's public ticker channel: all markets in one subscription on one connection. A frame, of more fields:

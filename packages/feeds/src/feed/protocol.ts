@@ -1,4 +1,8 @@
 import type { EpochMs, Exchange, Market, Milliseconds, Tick } from '@kimchi/core'
+import { isFields, SHOWN, shown } from './parse-frame.ts'
+
+/** How many bytes of an unreadable frame are searched for its market; no documented frame is longer. */
+const SEARCHED = 4_096
 
 /**
  * All that the feed needs to know of an exchange: plain values and pure functions, no sockets. A test changes a
@@ -42,3 +46,31 @@ export type Decoded =
   | { readonly kind: 'malformed'; readonly reason: string; readonly market: Market | undefined }
 
 export const IGNORED: Decoded = { kind: 'ignored' }
+
+/** The outcome for a frame that is not as documented: names the field and shows the value, shortened. */
+export function malformed(field: string, value: unknown, market?: Market): Decoded {
+  const named = market === undefined ? field : `${market} ${field}`
+  return { kind: 'malformed', reason: `${named} is not plausible, got: ${shown(value)}`, market }
+}
+
+/**
+ * The outcome for an error that the exchange reports.
+ * @param name the field of its name
+ * @param text the field of what it says
+ */
+export function complaint(error: unknown, name: string, text: string): Decoded {
+  const fields = isFields(error) ? error : { [name]: 'error', [text]: error }
+  return { kind: 'error', message: `${shown(fields[name])}: ${shown(fields[text])}` }
+}
+
+/**
+ * The outcome for a frame that is not a JSON object in UTF-8.
+ * @param code finds what may be the market's code in it
+ */
+export function unreadable(frame: Buffer, code: RegExp, wanted: { has(market: Market): boolean }): Decoded {
+  const start = frame.toString('latin1', 0, SHOWN)
+  const reason = `frame of ${frame.length} is not a JSON object in UTF-8: ${JSON.stringify(start)}`
+  const named = frame.toString('utf8', 0, SEARCHED).matchAll(code)
+  const markets = Array.from(named, ([, market = '']) => market.toUpperCase())
+  return { kind: 'malformed', reason, market: markets.find(market => wanted.has(market)) }
+}

@@ -120,8 +120,7 @@ export class Door {
     return this.#streams.request(async base => {
       const connection = this.#connect(base, options)
       await connection.live
-      if (connection.signal.aborted)
-        throw (await connection.ended) ?? want?.signal?.reason ?? new Error('closed')
+      if (connection.signal.aborted) throw connection.error ?? want?.signal?.reason ?? new Error('closed')
       /** `over` resolves when the connection is to be replaced, or has ended. */
       return { connection, over: this.#untilOver(connection, base) }
     }, want)
@@ -143,8 +142,8 @@ export class Door {
     const { clock } = this.#context
     const liveFrom = clock.elapsed()
     await connection.due
-    const hasEnded = connection.signal.aborted
-    const reason = hasEnded ? await connection.ended : undefined
+    const { signal, error: reason } = connection
+    const hasEnded = signal.aborted
     // We have closed it.
     if (hasEnded && reason === undefined) return
     const isHealthy = clock.elapsed() - liveFrom >= HEALTHY_MS

@@ -1,11 +1,4 @@
-import {
-  type Clock,
-  type Context,
-  type EpochMs,
-  KimchiError,
-  type Market,
-  type Milliseconds,
-} from '@kimchi/core'
+import { type Context, type EpochMs, KimchiError, type Market, type Milliseconds } from '@kimchi/core'
 import WebSocket, { type ClientOptions } from 'ws'
 import { handshakeError, refusal, SubscriptionRefused, socketError } from './connection-errors.ts'
 import type { Decoded, Decoder, Protocol } from './protocol.ts'
@@ -56,58 +49,50 @@ export function openConnection(
 export class Connection {
   /** When the handshake succeeded; undefined before. */
   openedAt: EpochMs | undefined
+  /** Why it has ended; undefined before, and where we closed it. */
+  error: KimchiError | undefined
   /** Those that it subscribes to. */
   readonly markets: readonly Market[]
-  readonly #protocol: Protocol
   readonly #socket: WebSocket
-  readonly #onFrame: ConnectionOptions['onFrame']
-  readonly #clock: Clock
-  readonly #random: () => number
+  readonly #options: ConnectionOptions
+  readonly #context: Pick<Context, 'clock' | 'random'>
   readonly #decode: Decoder
   readonly #over = new AbortController()
   readonly #live = createGate()
   readonly #due = createGate()
-  readonly #ended = createGate<KimchiError | undefined>()
   readonly #closed = createGate()
   #dataFrames = 0
-  /** Aborts when it has ended. */
+  /** Aborts when it has ended: nothing more is read from it. */
   readonly signal: AbortSignal = this.#over.signal
   /** Resolves at the first data frame (snapshots are none: they repeat the past), or when it has ended. */
   readonly live = this.#live.passed
   /** Resolves when it is to be replaced: it is old or {@link retire}d, the exchange announces its end, or it has ended. */
   readonly due = this.#due.passed
-  /** Resolves with the reason when nothing more is read from it, with undefined when we closed it. */
-  readonly ended = this.#ended.passed
 
-  constructor(
-    socket: WebSocket,
-    { protocol, markets, onFrame }: ConnectionOptions,
-    { clock, random }: Pick<Context, 'clock' | 'random'>,
-  ) {
-    this.#protocol = protocol
+  constructor(socket: WebSocket, options: ConnectionOptions, context: Pick<Context, 'clock' | 'random'>) {
     this.#socket = socket
-    this.#onFrame = onFrame
-    this.#clock = clock
-    this.#random = random
-    this.markets = markets
-    this.#decode = protocol.createDecoder(markets)
+    this.#options = options
+    this.#context = context
+    this.markets = options.markets
+    this.#decode = options.protocol.createDecoder(options.markets)
   }
 
   /** Listens to the socket from its opening to its end. */
   attend(): void {
-    const { exchange } = this.#protocol
+    const { clock } = this.#context
+    const { exchange } = this.#options.protocol
     this.#socket.on('open', () => void this.#begin())
     // `ws` hands out one Buffer per message unless it is set otherwise.
     this.#socket.on('message', frame => this.#receive(frame as Buffer))
     this.#socket.on('unexpected-response', (_request, response) =>
-      this.#end(handshakeError(exchange, response, this.#clock.now())),
+      this.#end(handshakeError(exchange, response, clock.now())),
     )
     this.#socket.on('error', error => this.#end(socketError(exchange, error)))
     this.#socket.on('close', (code, reason) => {
       this.#end(refusal(exchange, `connection: closed with code ${code} ${reason}`.trimEnd()))
       this.#closed.open()
     })
-    void this.#clock.wait(HANDSHAKE_TIMEOUT_MS, this.signal).then(() => {
+    void clock.wait(HANDSHAKE_TIMEOUT_MS, this.signal).then(() => {
       if (this.openedAt !== undefined) return
       this.#end(refusal(exchange, `handshake: no answer within ${HANDSHAKE_TIMEOUT_MS} ms`))
     })
@@ -115,8 +100,8 @@ export class Connection {
 
   /** Sends the subscription, or sends it again for its snapshots. */
   subscribe(): void {
-    const id = Math.floor(this.#random() * 2 ** 40)
-    for (const message of this.#protocol.subscribe(this.markets, id)) this.#socket.send(message)
+    const id = Math.floor(this.#context.random() * 2 ** 40)
+    for (const message of this.#options.protocol.subscribe(this.markets, id)) this.#socket.send(message)
   }
 
   /** Has it replaced. */
@@ -133,25 +118,25 @@ export class Connection {
   /** The first reason counts; whatever the socket reports afterwards only follows from it. */
   #end(error?: KimchiError): void {
     if (this.signal.aborted) return
+    this.error = error
     this.#over.abort()
     this.#live.open()
     this.#due.open()
-    this.#ended.open(error)
     if (error === undefined) this.#socket.close(1000)
     else this.#socket.terminate()
   }
 
   #receive(frame: Buffer): void {
     if (this.signal.aborted) return
-    const decoded = this.#decode(frame, this.#clock.now())
+    const decoded = this.#decode(frame, this.#context.clock.now())
     if (decoded.kind === 'tick' && decoded.tick.origin === 'stream') {
       this.#dataFrames += 1
       this.#live.open()
     }
-    this.#onFrame(decoded, this, frame)
+    this.#options.onFrame(decoded, this, frame)
     if (decoded.kind === 'shutdown') this.#due.open()
     if (decoded.kind === 'error') {
-      const message = `${this.#protocol.exchange} error frame: ${decoded.message}`
+      const message = `${this.#options.protocol.exchange} error frame: ${decoded.message}`
       this.#end(new SubscriptionRefused('KIMCHI_ERR_FEED_REFUSED', message))
     }
   }
@@ -161,28 +146,29 @@ export class Connection {
    * `await` runs within the `open` event, before any frame.
    */
   async #begin(): Promise<void> {
-    const { exchange, maxAgeMs, stallAfterMs } = this.#protocol
-    this.openedAt = this.#clock.now()
+    const { clock } = this.#context
+    const { exchange, maxAgeMs, stallAfterMs } = this.#options.protocol
+    this.openedAt = clock.now()
     this.subscribe()
     void this.#ping()
-    if (maxAgeMs !== undefined) void this.#clock.wait(maxAgeMs, this.signal).then(() => this.#due.open())
-    await untilStalled(() => this.#dataFrames, stallAfterMs, this.#clock, this.signal)
+    if (maxAgeMs !== undefined) void clock.wait(maxAgeMs, this.signal).then(() => this.#due.open())
+    await untilStalled(() => this.#dataFrames, stallAfterMs, clock, this.signal)
     this.#end(new KimchiError('KIMCHI_ERR_FEED_STALLED', `${exchange} feed: no data for ${stallAfterMs} ms`))
   }
 
   async #ping(): Promise<void> {
-    const { pingEveryMs } = this.#protocol
+    const { pingEveryMs } = this.#options.protocol
     while (pingEveryMs !== undefined && !this.signal.aborted) {
-      await this.#clock.wait(pingEveryMs, this.signal)
+      await this.#context.clock.wait(pingEveryMs, this.signal)
       if (!this.signal.aborted) this.#socket.ping()
     }
   }
 }
 
 /** A promise that others wait for until `open` is called; further calls change nothing. */
-function createGate<T = void>(): { readonly passed: Promise<T>; open(value: T): void } {
-  let open: (value: T) => void = () => {}
-  const passed = new Promise<T>(resolve => {
+function createGate(): { readonly passed: Promise<void>; open(): void } {
+  let open = () => {}
+  const passed = new Promise<void>(resolve => {
     open = resolve
   })
   return { passed, open }

@@ -7,11 +7,6 @@ import { type Context, type EpochMs, type Exchange, isWorthALine, messageOf } fr
  */
 export type FeedState = 'connecting' | 'up' | 'waiting' | 'blocked' | 'closed'
 
-const LINES = {
-  malformed: 'dropped a malformed frame',
-  statusFailures: 'the request for the trading status failed and will be repeated',
-} as const
-
 /** What a feed counts from its opening on, and its last error. */
 export class FeedCounters {
   /** Connections tried. */
@@ -34,13 +29,12 @@ export class FeedCounters {
     this.#context = context
   }
 
-  /** Counts a failure. The 1st, 10th, 100th and 1,000th of a kind get a line, then every 10,000th. */
-  countFailure(kind: keyof typeof LINES, cause: unknown): void {
-    this[kind] += 1
+  /** Counts a broken frame. The 1st, 10th, 100th and 1,000th get a line, then every 10,000th. */
+  countMalformed(cause: unknown): void {
+    this.malformed += 1
     this.remember(cause)
-    if (!isWorthALine(this[kind])) return
-    const fields = { exchange: this.#exchange, [kind]: this[kind], reason: messageOf(cause) }
-    this.#context.log.warn(fields, LINES[kind])
+    const fields = { exchange: this.#exchange, malformed: this.malformed, reason: messageOf(cause) }
+    if (isWorthALine(this.malformed)) this.#context.log.warn(fields, 'dropped a malformed frame')
   }
 
   /** Keeps an error for `/ready` to name, until a later one comes. */

@@ -2,7 +2,6 @@ import {
   type Context,
   type EpochMs,
   type Exchange,
-  type KimchiError,
   type LatestTicks,
   MAX_SILENCE_MS,
   type Market,
@@ -154,7 +153,7 @@ export class Feed {
    */
   #miss({ reason, market }: Decoded & { readonly kind: 'malformed' }, { markets }: Connection): void {
     const [exchange, now] = [this.#exchange, this.#context.clock.now()]
-    this.#counters.countFailure('malformed', reason)
+    this.#counters.countMalformed(reason)
     this.#sink.miss(exchange, market, now)
     if (market === undefined) this.#renewals.interrupted()
     else this.#renewals.hear(market, false, undefined)
@@ -228,15 +227,16 @@ export class Feed {
   #attend(connection: Connection): void {
     this.#counters.attempts += 1
     this.#connections.add(connection)
-    void connection.ended.then(error => this.#noteEnd(connection, error))
+    connection.signal.addEventListener('abort', () => this.#noteEnd(connection), { once: true })
   }
 
-  #noteEnd(connection: Connection, error: KimchiError | undefined): void {
+  #noteEnd(connection: Connection): void {
+    const { error } = connection
     void connection.close().then(() => this.#connections.delete(connection))
     if (connection !== this.#reading) this.#forget(connection)
     if (error === undefined) return
     if (error instanceof SubscriptionRefused) this.#options.onRefused?.()
-    if (error.code === 'KIMCHI_ERR_FRAME') this.#counters.countFailure('malformed', error)
+    if (error.code === 'KIMCHI_ERR_FRAME') this.#counters.countMalformed(error)
     else this.#counters.remember(error)
   }
 

@@ -84,6 +84,7 @@ export class TradingStatus {
   /** Asks until the context's signal aborts. Does not reject. */
   async run(): Promise<void> {
     const { clock, random, signal } = this.#context
+    const { ask, counters } = this.#options
     const retry = new Retry(this.#context)
     const offsetMs = ASKED_FROM_MS + Math.floor(SPREAD_MS * random())
     let lastAsked = Number.NEGATIVE_INFINITY
@@ -101,7 +102,7 @@ export class TradingStatus {
       const dueAt = clock.elapsed()
       lastAsked = dueAt
       try {
-        const answer = await this.#options.ask()
+        const answer = await ask()
         if (signal.aborted) return
         // It may have waited for its turn. An answer to the last request tells nothing of this one.
         lastAsked = Math.max(dueAt, answer?.asked.elapsed ?? dueAt)
@@ -110,8 +111,9 @@ export class TradingStatus {
       } catch (cause) {
         if (signal.aborted) return
         for (const market of unseeded) this.#unseeded.add(market)
-        this.#options.counters.countFailure('statusFailures', cause)
-        await retry.wait(cause)
+        counters.statusFailures += 1
+        counters.remember(cause)
+        await retry.wait(cause, 'the request for the trading status failed and will be repeated')
       }
     }
   }

@@ -11,8 +11,8 @@ import {
 import type { Words } from '../text/language.ts'
 import type { Day } from './days.ts'
 
-/** A candle takes four fifths of its day's slot, and is to be no wider than a tenth of the chart. */
-const FEWEST_SLOTS = 8
+/** Few days stand at the right, no wider than this each. */
+const WIDEST_SLOT_PX = 150
 /** Narrower candles merge, so the closes are drawn as a line instead. */
 const NARROWEST_CANDLE_PX = 3
 
@@ -46,7 +46,8 @@ export function openChart(
     },
     grid: { vertLines: { visible: false }, horzLines: { color: color('--line') } },
     rightPriceScale: { borderVisible: false, entireTextOnly: true },
-    timeScale: { borderVisible: false },
+    // At a fixed edge the library draws a label whole.
+    timeScale: { borderVisible: false, fixLeftEdge: true, fixRightEdge: true, maxBarSpacing: WIDEST_SLOT_PX },
     localization: {
       locale: language,
       priceFormatter: (value: number) => `${f.signed(value)}%`,
@@ -87,10 +88,7 @@ export function openChart(
       const partial = days.filter(({ status }) => status === 'partial')
       const mark = { position: 'belowBar', shape: 'circle', color: color('--muted'), size: 0.5 } as const
       marks.setMarkers(partial.map(({ date }) => ({ time: date, ...mark })))
-      // At a fixed edge the library draws a label whole; few days stand in the middle, off the edges.
-      const isFull = dates.length >= FEWEST_SLOTS
-      timeScale.applyOptions({ fixLeftEdge: isFull, fixRightEdge: isFull })
-      if (dates.length !== shown) timeScale.setVisibleLogicalRange(rangeOf(dates.length))
+      if (dates.length !== shown) timeScale.fitContent()
       shown = dates.length
     },
     /** Puts the crosshair on a day, or takes it away. */
@@ -125,12 +123,6 @@ function addSeries(chart: IChartApi, color: (name: string) => string) {
     lineWidth: 1,
   })
   return { candles, closes, averageLine }
-}
-
-/** All days from edge to edge; few of them in the middle. */
-function rangeOf(days: number): { from: number; to: number } {
-  const spare = Math.max(0, FEWEST_SLOTS - days) / 2
-  return { from: -spare, to: days - 1 + spare }
 }
 
 /** Keeps the zero line in view. */

@@ -16,6 +16,7 @@ const THIRD_PARTIES = {
   '@fastify/[^/]+': ['^apps/api/src/http/'],
   ccxt: ['^packages/feeds/src/rest/'],
   'cli-progress': ['^apps/ingester/src/backfill/import-cli\\.ts$'],
+  'es-hangul': ['^apps/page/src/table/rows\\.ts$'],
   fastify: ['^apps/api/src/http/'],
   httpxy: ['^apps/local/src/page-server\\.ts$'],
   ioredis: ['^packages/store/src/redis/', '^packages/testkit/src/redis\\.ts$'],

@@ -1,4 +1,5 @@
 import type { CoinPremium } from '@kimchi/client'
+import { disassemble, getChoseong } from 'es-hangul'
 import { wonOf } from './won.ts'
 
 /** Points since yesterday's close; undefined while that is not known, or the row is not current. */
@@ -45,7 +46,8 @@ export function nextSorting(now: Sorting | undefined, column: Column): Sorting |
 }
 
 /**
- * The rows whose symbol or name, in either language, contains the text; in the list's order until sorted.
+ * The rows whose symbol or name, in either language, contains the text, or a Korean one's initial consonants do: `ㅂㅌ`
+ * finds 비트코인. In the list's order until sorted.
  * A row without the value that they are sorted by comes last.
  * @param nameOf a coin's name in the reader's language
  */
@@ -55,11 +57,11 @@ export function arrange(
   nameOf: (coin: CoinPremium) => string,
   changeOf: ChangeOf,
 ) {
-  const wanted = patternOf(text)
+  const wanted = lettersOf(text.normalize('NFC').trim())
   const found = coins.filter(coin =>
-    wanted.test(`${coin.symbol}
-${coin.name}
-${nameOf(coin)}`),
+    [coin.symbol, coin.name, nameOf(coin)].some(
+      name => lettersOf(name).includes(wanted) || getChoseong(name).includes(wanted),
+    ),
   )
   const sign = sorting?.isAscending ? 1 : -1
   // A device may have kept a column that there was.
@@ -71,24 +73,5 @@ ${nameOf(coin)}`),
   })
 }
 
-const INITIALS = 'ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ'
-const FIRST_SYLLABLE = '가'.charCodeAt(0)
-/** Unicode orders syllables by their initial consonant, this many to each. */
-const SYLLABLES_PER_INITIAL = 588
-/** A keyboard joins two consonants that are typed one after the other: what it makes, and of which two. */
-const JOINED = 'ㄳㄱㅅ ㄵㄴㅈ ㄶㄴㅎ ㄺㄹㄱ ㄻㄹㅁ ㄼㄹㅂ ㄽㄹㅅ ㄾㄹㅌ ㄿㄹㅍ ㅀㄹㅎ ㅄㅂㅅ'.split(' ')
-
-/** Finds a text in names; a Korean consonant also finds the syllables that begin with it: `ㅂㅌ` finds 비트코인. */
-function patternOf(text: string): RegExp {
-  const source = text
-    .normalize('NFC')
-    .trim()
-    .replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-    .replace(/[ㄱ-ㅎ]/g, letter => JOINED.find(joined => joined[0] === letter)?.slice(1) ?? letter)
-    .replace(/[ㄱ-ㅎ]/g, initial => {
-      const first = FIRST_SYLLABLE + SYLLABLES_PER_INITIAL * INITIALS.indexOf(initial)
-      const last = first + SYLLABLES_PER_INITIAL - 1
-      return `[${initial}${String.fromCharCode(first)}-${String.fromCharCode(last)}]`
-    })
-  return new RegExp(source, 'i')
-}
+/** Letters as they are typed: Korean syllables are taken apart, and so are consonants that a keyboard has joined. */
+const lettersOf = (text: string) => disassemble(text).toLowerCase()

@@ -43,6 +43,7 @@ t.test('finds symbols and names in any letter case', async t => {
 t.test('finds Korean names, also when a keyboard sends them letter by letter', async t => {
   const sorting = { column: 'coin', isAscending: true } as const
   t.strictSame(symbols(sorting, '비트'), ['BTC'])
+  t.strictSame(symbols(sorting, '빝'), ['BTC'], 'while the second syllable is being typed')
   t.strictSame(symbols(sorting, '리플'.normalize('NFD')), ['XRP'])
 })
 

@@ -28,12 +28,9 @@ function troubleOf({ list, error, isAnswered }: Live, view: View): string | unde
   const { t, current, now, timeOf, ago } = view
   if (!list) return error && error.code !== 'not_ready' ? `${causeOf(error, t)} ${t.retrying}` : undefined
   if (!error && (list.count === 0 || current.length > 0)) return undefined
-  const text = error
-    ? `${causeOf(error, t)} ${t.pricesFrom} ${t.retrying}`
-    : isAnswered
-      ? t.overdue
-      : t.loadingOld
-  return fill(text, timeOf(list.updated_at)).replace('{ago}', ago(now() - utcMs(list.updated_at)))
+  const [cause, after] = error ? [causeOf(error, t), t.retrying] : [isAnswered ? t.overdue : t.loading, '']
+  const age = ago(now() - utcMs(list.updated_at))
+  return `${cause} ${fill(fill(t.pricesFrom, timeOf(list.updated_at)), age)} ${after}`.trim()
 }
 
 /** What a page can know of a failure. */

@@ -1,26 +1,8 @@
-/** The API's own codes. */
-export type ServiceErrorCode =
-  | 'invalid_symbol'
-  | 'invalid_days'
-  | 'bad_request'
-  | 'bad_url'
-  | 'unknown_symbol'
-  | 'no_such_route'
-  | 'method_not_allowed'
-  | 'request_timeout'
-  | 'too_many_requests'
-  | 'headers_too_large'
-  | 'internal'
-  | 'not_ready'
-  | 'history_not_ready'
-  | 'unavailable'
-
 /**
- * A code of the API, or one of two for answers that did not come from it: `unreachable` (no answer in time)
- * and `bad_answer` (not the API's JSON, such as a proxy's error page). Any other string too, since v1 may add
- * codes.
+ * A code of the API, which its OpenAPI document has, or one of two for answers that did not come from it: `unreachable`
+ * (no answer in time) and `bad_answer` (not the API's JSON, such as a proxy's error page).
  */
-export type ApiErrorCode = ServiceErrorCode | 'unreachable' | 'bad_answer' | (string & Record<never, never>)
+export type ApiErrorCode = 'unreachable' | 'bad_answer' | (string & Record<never, never>)
 
 export interface ApiErrorOptions extends ErrorOptions {
   readonly code: ApiErrorCode

@@ -128,6 +128,20 @@ t.test('people at redis-cli get readable answers', async t => {
   t.strictSame(await ask('kp_history', 'NONE', 30, date), ['no day of NONE is stored'])
 })
 
+t.test('kp_check reads the newest days that one call may, and names the first that it does not', async t => {
+  const { writer, ask, today } = await openStore(t, { coins: [BTC] })
+  const days = [5, 4, 3, 2, 1].map(back => today - back * DAY_MINUTES)
+  for (const day of days) {
+    const samples = Array.from({ length: DAY_MINUTES }, (_, at) => sampleOf('BTC', day + at))
+    await writer.write({ minute: day + DAY_MINUTES - 1, samples })
+  }
+  const ok = days.map(day => `${dateOf(day)} ok 1440 samples`)
+  const [oldest = 0, unread = 0] = days
+  const left = `${dateOf(unread)} not read, as that takes long: name it, and each date before it`
+  t.strictSame(await ask('kp_check', 'BTC'), [left, ...ok.slice(2)])
+  t.strictSame(await ask('kp_check', 'BTC', dateOf(oldest)), ok.slice(0, 1))
+})
+
 t.test('kp_gaps prints a line for each gap of a day', async t => {
   const { writer, raw, ask, today } = await openStore(t)
   const yesterday = today - 1_440

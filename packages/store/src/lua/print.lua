@@ -2,11 +2,9 @@
 
 -- The fewest digits that read back as the same number.
 local function price_text(price)
-  for digits = 15, type(price) == 'number' and 17 or 0 do
-    local text = string.format('%.' .. digits .. 'g', price)
-    if tonumber(text) == price then return text end
-  end
-  return '?'
+  local digits = 15
+  while tonumber(string.format('%.' .. digits .. 'g', price)) ~= price do digits = digits + 1 end
+  return string.format('%.' .. digits .. 'g', price)
 end
 
 local function percent_text(premium)
@@ -72,7 +70,7 @@ local MAX_DAYS = 400
 -- line per day, after one of names.
 register_reading('kp_history', function(reader)
   local symbol = reader.symbol()
-  local dates, texts = sorted_dates(symbol)
+  local dates, texts = sorted_hash(daily_key(symbol))
   local wanted = reader.has_more() and reader.integer('days', MAX_DAYS + 1) or 30
   local last, newest = reader.has_more() and date_of_day(reader.day()) or dates[#dates], #dates
   while newest > 0 and dates[newest] > last do newest = newest - 1 end
@@ -106,8 +104,11 @@ local function check_day(symbol, day, retention_days)
     is_kept and 'an ingester mends the day ' .. mended or 'stays, for the day is no longer kept')
 end
 
--- Arguments: symbol [date], without it the ten newest days whose samples are kept. Reads every member. Reply: one line
--- a day: is its row the fold of them? An error names a key of a wrong type.
+-- Of so many members kp_check makes rows in one call: a day's take some 5 ms.
+local MAX_CHECKED = 3 * DAY_MINUTES
+
+-- Arguments: symbol [date], without it the newest days whose samples are kept, ten at most. Reads every member. Reply:
+-- one line a day: is its row the fold of them? An error names a key of a wrong type.
 register_reading('kp_check', function(reader)
   local symbol, newest, retention_days = reader.symbol(), today(), known_retention() or 0
   require_type(daily_key(symbol), 'hash')
@@ -116,13 +117,18 @@ register_reading('kp_check', function(reader)
     newest = reader.day()
     oldest = newest
   end
-  local lines = {}
-  for day = oldest, newest do
+  local lines, members = {}, 0
+  for day = newest, oldest, -1 do
     for hour = day * 24, day * 24 + 23 do
       for _, kind in ipairs({ 'samples', 'settled' }) do require_type(hour_key(kind, symbol, hour), 'zset') end
     end
+    members = members + stored_count(symbol, day)
+    if day < newest and members > MAX_CHECKED then
+      table.insert(lines, 1, date_of_day(day) .. ' not read, as that takes long: name it, and each date before it')
+      break
+    end
     local verdict = check_day(symbol, day, retention_days)
-    if verdict then append(lines, date_of_day(day) .. ' ' .. verdict) end
+    if verdict then table.insert(lines, 1, date_of_day(day) .. ' ' .. verdict) end
   end
   return #lines > 0 and lines or { 'no samples of ' .. symbol .. ' are kept' }
 end)
@@ -147,31 +153,20 @@ register_reading('kp_gaps', function(reader)
   return lines
 end)
 
--- All coins ever tracked, in live order, the unlisted ones last.
-local function ordered_coins()
-  local coins = {}
-  for symbol, text in pairs(hash_of(COINS)) do
-    coins[#coins + 1] = { symbol = symbol, order = order_of(text) or 1e9 }
-  end
-  table.sort(coins, function(a, b)
-    if a.order ~= b.order then return a.order < b.order end
-    return a.symbol < b.symbol
-  end)
-  return coins
-end
-
--- One row per coin, and how many there are of each state. A coin is fresh when it has the newest minute of all.
+-- One row per coin ever tracked, and how many there are of each state. A coin is fresh when it has the newest minute of
+-- all.
 local function coin_rows(newest)
   local live, halted, date, rows, counts = hash_of(LIVE), hash_of(HALTED), date_of_day(today()), {}, {}
-  for _, coin in ipairs(ordered_coins()) do
-    local text = live[coin.symbol]
+  local symbols, coins = sorted_hash(COINS)
+  for _, symbol in ipairs(symbols) do
+    local text = live[symbol]
     local snapshot, premium = snapshot_of(text), text and string.match(text, '"premium_pct":(-?[%d.e-]+)')
     local state = snapshot and (snapshot >= newest and 'fresh' or 'stale') or 'no price'
-    if halted[coin.symbol] and not snapshot then state = 'halted' end
-    if coin.order == 1e9 then state = 'left' end
-    local row = unless_damaged(read_row, coin.symbol, date)
+    if halted[symbol] and not snapshot then state = 'halted' end
+    if not order_of(coins[symbol]) then state = 'left' end
+    local row = unless_damaged(read_row, symbol, date)
     rows[#rows + 1] = {
-      coin.symbol, state, snapshot or '-', premium and premium .. '%' or '-',
+      symbol, state, snapshot or '-', premium and premium .. '%' or '-',
       row == 'damaged' and 'a damaged key, see kp_check' or string.format('samples today %d', row and row.samples or 0),
     }
     counts[state] = (counts[state] or 0) + 1
@@ -190,35 +185,30 @@ local function add_named(rows, text)
   end
 end
 
-local function info_of(section)
-  local fields = {}
-  for field, value in string.gmatch(redis.call('INFO', section), '([%w_]+):([^\r\n]*)') do fields[field] = value end
-  return fields
-end
-
 -- By these errors a server refuses a write or a user. It counts them since its start.
 local REFUSALS = { 'OOM', 'MISCONF', 'NOREPLICAS', 'NOPERM', 'WRONGPASS' }
 
 -- How the server of these keys is doing, and whether it refuses what an ingester writes, or may do so.
 local function server_text()
-  local memory, disk, peers = info_of('memory'), info_of('persistence'), info_of('replication')
-  local errors, causes, refused = info_of('errorstats'), {}, {}
-  local used, max = tonumber(memory.used_memory), tonumber(memory.maxmemory)
-  local counted = used - (tonumber(memory.mem_not_counted_for_evict) or 0)
-  if max > 0 and counted > max and memory.maxmemory_policy == 'noeviction' then append(causes, 'its memory is full') end
-  if disk.aof_last_write_status == 'err' then append(causes, 'its last write to disk failed') end
-  if disk.rdb_last_bgsave_status == 'err' then append(causes, 'its last save failed') end
-  if peers.min_slaves_good_slaves == '0' then append(causes, 'it reaches no replica') end
-  if peers.role == 'slave' then append(causes, 'it is a replica') end
+  local info, causes, refused = {}, {}, {}
+  local text = redis.call('INFO', 'memory', 'persistence', 'replication', 'errorstats')
+  for field, value in string.gmatch(text, '([%w_]+):([^\r\n]*)') do info[field] = value end
+  local used, max = tonumber(info.used_memory), tonumber(info.maxmemory)
+  local counted = used - (tonumber(info.mem_not_counted_for_evict) or 0)
+  if max > 0 and counted > max and info.maxmemory_policy == 'noeviction' then append(causes, 'its memory is full') end
+  if info.aof_last_write_status == 'err' then append(causes, 'its last write to disk failed') end
+  if info.rdb_last_bgsave_status == 'err' then append(causes, 'its last save failed') end
+  if info.min_slaves_good_slaves == '0' then append(causes, 'it reaches no replica') end
+  if info.role == 'slave' then append(causes, 'it is a replica') end
   for _, code in ipairs(REFUSALS) do
-    local count = string.match(errors['errorstat_' .. code] or '', 'count=(%d+)')
+    local count = string.match(info['errorstat_' .. code] or '', 'count=(%d+)')
     if count then append(refused, count .. ' ' .. code) end
   end
   local megabytes = max > 0 and string.format('%d of %d MB', used / 1048576, max / 1048576)
     or string.format('%d MB', used / 1048576)
   return string.format('%s, %s, %s replicas, refused since its start: %s',
     #causes > 0 and 'REFUSES writes: ' .. table.concat(causes, ', ') or 'accepts writes', megabytes,
-    peers.connected_slaves, #refused > 0 and table.concat(refused, ', ') or 'nothing'), #causes + #refused > 0
+    info.connected_slaves, #refused > 0 and table.concat(refused, ', ') or 'nothing'), #causes + #refused > 0
 end
 
 local function ingester_row(id, age, fields, is_refusing)

@@ -23,17 +23,17 @@ local function hash_of(key)
   return fields
 end
 
--- The dates of a coin's days in order, and the texts of their rows.
-local function sorted_dates(symbol)
-  local dates, rows = {}, hash_of(daily_key(symbol))
-  for date in pairs(rows) do dates[#dates + 1] = date end
-  table.sort(dates)
-  return dates, rows
+-- The names of a hash's fields in order, and the hash.
+local function sorted_hash(key)
+  local names, fields = {}, hash_of(key)
+  for name in pairs(fields) do names[#names + 1] = name end
+  table.sort(names)
+  return names, fields
 end
 
 -- Argument: symbol. Reply: {date row}*, ascending.
 register_reading('kp_days', function(reader)
-  local dates, rows = sorted_dates(reader.symbol())
+  local dates, rows = sorted_hash(daily_key(reader.symbol()))
   local reply = {}
   for _, date in ipairs(dates) do append(reply, date, rows[date]) end
   return reply

@@ -155,7 +155,9 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, kinds?: 
   // What keeps an ingester from the lists, or a new pair from a live premium, begins that again: nothing of it is
   // stored before it was compared.
   const isNew = (symbol: string) =>
-    parts.isAll && !parts.hasListed(symbol) && (active.size > 0 || world.now < episode.to + TRACKED_WITHIN_MS)
+    (parts.isAll || QUIET_COINS.includes(symbol)) &&
+    !parts.hasListed(symbol) &&
+    (active.size > 0 || world.now < episode.to + TRACKED_WITHIN_MS)
   /** Whether a coin may lack a minute, without a fault that lasts then. */
   const mayLack = (symbol: string, at: EpochMs) => spans.mayLack(symbol, at) || isNew(symbol)
   const isSafe = (symbol: string) =>

@@ -13,14 +13,7 @@ export interface Weather {
   stalledUntil: EpochMs
   /** How often each frame comes. */
   copies: number
-  /** What becomes of answers that are lists. */
-  readonly alterations: Set<Alteration>
-  /** Candles that an answer has lacked, by symbol and minute, and markets of which one was short. */
-  readonly absentOnce: Set<string>
 }
-
-/** @param url path and query of the request */
-export type Alteration = (url: string, rows: readonly unknown[]) => readonly unknown[]
 
 type Find = (minute: string, what: string) => void
 
@@ -110,10 +103,7 @@ export function openExchanges(world: World, options: SimulatorOptions, find: Fin
             Math.max(weather.stalledUntil - world.now, host.network.between(5, weather.latencyMs + 6))
           world.after(delay(), () => {
             const found = host.isDead ? undefined : simulator.answer(url, host.name)
-            if (found === undefined) return
-            const text =
-              found.status < 300 ? alteredText(found.text, url.pathname + url.search, weather) : found.text
-            world.after(delay(), () => resolve(responseOf({ ...found, text })), host)
+            if (found !== undefined) world.after(delay(), () => resolve(responseOf(found)), host)
           })
         })
         pace.hear(world.now, answer.status, answer.headers.get('retry-after'))
@@ -127,6 +117,8 @@ export function openExchanges(world: World, options: SimulatorOptions, find: Fin
     isHeard: (minute: number) => isHeard(simulator, options.coins, minute),
     openSockets: () => [...ways].filter(({ wire }) => wire.isOpen).length,
     ways,
+    /** Candles that an answer has lacked, by the ingester, symbol and time. */
+    absentOnce: new Set<string>(),
   }
 }
 
@@ -168,19 +160,4 @@ class WeatheredWay implements Carrier {
   #hostOf(end: End): Host | undefined {
     return end === 'client' ? this.host : undefined
   }
-}
-
-function alteredText(text: string, url: string, { alterations }: Weather): string {
-  if (alterations.size === 0) return text
-  let rows: unknown
-  try {
-    rows = JSON.parse(text)
-  } catch {
-    // Another fault has cut it.
-    return text
-  }
-  if (!Array.isArray(rows)) return text
-  let altered: readonly unknown[] = rows
-  for (const alter of alterations) altered = alter(url, altered)
-  return JSON.stringify(altered)
 }

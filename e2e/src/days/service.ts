@@ -91,7 +91,7 @@ export function createIngester(
 }
 
 function fairWeather(): Weather {
-  return { latencyMs: 40, stalledUntil: 0, copies: 1, alterations: new Set(), absentOnce: new Set() }
+  return { latencyMs: 40, stalledUntil: 0, copies: 1 }
 }
 
 /**

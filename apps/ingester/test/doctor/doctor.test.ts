@@ -217,7 +217,12 @@ const CASES: Readonly<Record<string, Judged>> = {
     found: { rows: { seen: /^(?!.*no multiple).*SOLUSDT \S+ at 12:\d\d, \S+ by its candle/ } },
   },
   'a market that trades is said to be suspended or in PREVIEW: FAIL, with the reason': {
-    fault: { kind: 'state', exchange: 'upbit', market: 'KRW-ADA', state: 'PREVIEW' },
+    fault: {
+      kind: 'fields',
+      exchange: 'upbit',
+      market: 'KRW-ADA',
+      alter: () => ({ market_state: 'PREVIEW' }),
+    },
     fails: ['rows'],
     found: { rows: { seen: /ADA has no row at 12:\d\d \(halt\w+\) although it traded/ } },
   },

@@ -1,7 +1,7 @@
 import type { EpochMs } from '@kimchi/core'
 import { beginWildQuarter, WILD_MINUTES } from '@kimchi/testkit'
 import { COINS } from '../service.ts'
-import { altered, type Kind, type Kinds, market, type Pick, type SimulatedFault } from './kind.ts'
+import { isFirst, type Kind, type Kinds, market, type Pick, type SimulatedFault } from './kind.ts'
 
 type Alter = Extract<SimulatedFault, { kind: 'fields' }>['alter']
 
@@ -120,7 +120,8 @@ export const EXCHANGE_KINDS: Kinds = {
   }),
   'odd state': simulated([1, 60], pick => {
     const state = pick.of('DELISTED', 'PREVIEW', 'SUSPENDED')
-    return { kind: 'state', exchange: 'upbit', market: pick.halting('upbit'), state }
+    const alter: Alter = () => ({ market_state: state })
+    return { kind: 'fields', exchange: 'upbit', market: pick.halting('upbit'), alter }
   }),
   'refused market': simulated([1, 20], pick => {
     return { kind: 'reject', exchange: 'upbit', market: market('upbit', pick.of(...COINS)) }
@@ -128,7 +129,9 @@ export const EXCHANGE_KINDS: Kinds = {
   // It stays while it trades: docs/architecture.md.
   'omitted market': simulated([1, 30], pick => {
     const without = pick.halting('binance')
-    return { kind: 'rest', exchange: 'binance', mode: 'omit', path: '/api/v3/ticker', without }
+    const alter = (rows: readonly unknown[]) =>
+      rows.filter(row => (row as { symbol: string }).symbol !== without)
+    return { kind: 'rest', exchange: 'binance', path: '/api/v3/ticker', alter }
   }),
   halt: simulated([2, 90], pick => {
     const exchange = pick.exchange()
@@ -162,29 +165,28 @@ export const EXCHANGE_KINDS: Kinds = {
   ),
   'bad answer': simulated([1, 30], pick => {
     const exchange = pick.exchange()
-    const mode = pick.of('empty', 'half', 'truncated')
+    const mode = pick.of('empty', 'half', 'cut')
     // Half a list of what trades says of the others, whenever it is asked for, that they don't. One more where another
     // of them is not listed at all.
     if (mode === 'half') for (const coin of COINS.slice(COINS.length / 2 - 1)) pick.maybeHalting(coin)
     // Candles that two answers lack are believed not to be there.
     const isBelieved = mode === 'half' && exchange === 'upbit'
-    return { kind: 'rest', exchange, mode, ...(isBelieved && { path: '/v1/market' }) }
+    const alter = (rows: readonly unknown[]) => rows.slice(0, mode === 'half' ? rows.length / 2 : 0)
+    const path = isBelieved ? '/v1/market' : '/'
+    return { kind: 'rest', exchange, path, alter: mode === 'cut' ? mode : alter }
   }),
   // Once for each ingester: what two answers lack is halted. The last market is one that rarely trades, without
   // which nobody notices that it was held for halted.
   'short answer': {
     minutes: [2, 3],
     sparesLive: true,
-    begin: ({ ingesters }, pick) => {
+    begin: ({ exchanges }, pick) => {
       const length = pick.between(1, COINS.length)
-      return altered(ingesters, () => {
-        let isOver = false
-        return (url, rows) => {
-          if (isOver || !url.startsWith('/api/v3/ticker')) return rows
-          isOver = true
-          return rows.slice(0, length)
-        }
-      })
+      const over = new Set<string>()
+      const alter = (rows: readonly unknown[], _: string, caller: string) =>
+        isFirst(over, caller) ? rows.slice(0, length) : rows
+      const path = '/api/v3/ticker'
+      return exchanges.simulator.faults.set({ kind: 'rest', exchange: 'binance', path, alter })
     },
   },
   delisting: {

@@ -1,5 +1,5 @@
 import type { Milliseconds } from '@kimchi/core'
-import type { Alteration, openExchanges, Weather } from '../exchanges.ts'
+import type { openExchanges } from '../exchanges.ts'
 import type { Oracle } from '../oracle.ts'
 import type { DayRedis } from '../redis.ts'
 import type { DayIngester, DayReplica } from '../service.ts'
@@ -69,11 +69,5 @@ export const market = (exchange: Exchange, coin: string) =>
 
 export type Kinds = Readonly<Record<string, Kind>>
 
-/** Changes the answers of some ingesters' requests. */
-export const altered = (ingesters: readonly DayIngester[], alterOf: (weather: Weather) => Alteration) => {
-  const changed = ingesters.map(({ weather }) => ({ weather, alter: alterOf(weather) }))
-  for (const { weather, alter } of changed) weather.alterations.add(alter)
-  return () => {
-    for (const { weather, alter } of changed) weather.alterations.delete(alter)
-  }
-}
+/** Whether it was not known yet; it is from now on. */
+export const isFirst = (known: Set<string>, key: string) => known.size < known.add(key).size

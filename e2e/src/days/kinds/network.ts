@@ -1,11 +1,8 @@
 import { DAY_MS, type EpochMs, MINUTE_MS } from '@kimchi/core'
 import { COINS } from '../service.ts'
-import { altered, type Kinds, type SimulatedFault } from './kind.ts'
+import { isFirst, type Kinds, type SimulatedFault } from './kind.ts'
 
-/** Whether it was not known yet; it is from now on. */
-const isFirst = (known: Set<string>, key: string) => known.size < known.add(key).size
-
-const CANDLES = /candles|klines/
+const CANDLES = { upbit: '/v1/candles', binance: '/api/v3/klines' }
 
 /** What becomes of frames and answers on their way to an ingester. */
 export const NETWORK_KINDS: Kinds = {
@@ -45,41 +42,44 @@ export const NETWORK_KINDS: Kinds = {
   'odd candles': {
     minutes: [1, 30],
     sparesLive: true,
-    begin: (_parts, pick) => {
-      const alter = pick.of('double', 'null', 'missing')
-      return altered([pick.ingester()], () => (url, rows) => {
+    begin: ({ exchanges }, pick) => {
+      const how = pick.of('double', 'null', 'missing')
+      const { host } = pick.ingester()
+      const exchange = pick.exchange()
+      const alter = (rows: readonly unknown[], _: string, caller: string) => {
         const index = rows.length >> 1
         const row = rows[index] as Record<string, unknown> | undefined
-        if (row === undefined || !CANDLES.test(url)) return rows
+        if (row === undefined || caller !== host.name) return rows
         const close = Array.isArray(row) ? '4' : 'trade_price'
         const other = Object.assign(structuredClone(row), { [close]: row['1'] ?? 1 })
-        if (alter === 'double') return rows.toSpliced(index, 0, other)
-        if (alter === 'null') row[close] = null
+        if (how === 'double') return rows.toSpliced(index, 0, other)
+        if (how === 'null') row[close] = null
         else delete row[close]
         return rows
-      })
+      }
+      return exchanges.simulator.faults.set({ kind: 'rest', exchange, path: CANDLES[exchange], alter })
     },
   },
   // Every fourth minute, open ones among them, not those of all markets, and each in one answer: a candle that is
   // absent twice is believed to be.
   'absent candles': {
     minutes: [2, 20],
-    begin: ({ exchanges, ingesters, world }, pick) => {
+    begin: ({ exchanges: { simulator, absentOnce }, world }, pick) => {
       const phase = pick.between(0, 4)
       // Only minutes without a live sample need candles.
-      const hear = exchanges.simulator.faults.set({ kind: 'silence', exchange: 'binance' })
-      const mend = altered(ingesters, ({ absentOnce }) => {
-        // Nobody asks for older candles again.
-        for (const each of absentOnce)
-          if (Number(each.split(' ')[1]) < world.now - 2 * DAY_MS) absentOnce.delete(each)
-        return (url, rows) => {
-          const symbol = /klines\?.*\bsymbol=(\w+)USDT/.exec(url)?.[1]
-          if (symbol === undefined) return rows
-          const isDue = (at: EpochMs) => (at / MINUTE_MS + COINS.indexOf(symbol)) % 4 === phase
-          const timeOf = (row: unknown) => (row as { 0: EpochMs })[0]
-          return rows.filter(row => !isDue(timeOf(row)) || !isFirst(absentOnce, `${symbol} ${timeOf(row)}`))
-        }
-      })
+      const hear = simulator.faults.set({ kind: 'silence', exchange: 'binance' })
+      // Nobody asks for older candles again.
+      for (const each of absentOnce)
+        if (Number(each.split(' ')[2]) < world.now - 2 * DAY_MS) absentOnce.delete(each)
+      const alter = (rows: readonly unknown[], requested: string, caller: string) => {
+        const [, symbol = ''] = /\bsymbol=(\w+)USDT/.exec(requested) ?? []
+        const isDue = (at: EpochMs) => (at / MINUTE_MS + COINS.indexOf(symbol)) % 4 === phase
+        const timeOf = (row: unknown) => (row as { 0: EpochMs })[0]
+        const isAbsent = (at: EpochMs) => isDue(at) && isFirst(absentOnce, `${caller} ${symbol} ${at}`)
+        return rows.filter(row => !isAbsent(timeOf(row)))
+      }
+      const path = CANDLES.binance
+      const mend = simulator.faults.set({ kind: 'rest', exchange: 'binance', path, alter })
       return () => {
         hear()
         mend()
@@ -89,20 +89,21 @@ export const NETWORK_KINDS: Kinds = {
   // When many minutes are open, once for each market: what two answers lack is believed.
   'short candles': {
     minutes: [2, 10],
-    begin: ({ exchanges, ingesters, world }, pick) => {
+    begin: ({ exchanges, world }, pick) => {
       const length = pick.between(1, 10)
       const { faults } = exchanges.simulator
+      const candles = { exchange: 'upbit', path: CANDLES.upbit } as const
       const hear = faults.set({ kind: 'silence', exchange: 'upbit' })
-      const path = '/v1/candles'
-      const admit = faults.set({ kind: 'refuse', exchange: 'upbit', status: 500, on: 'rest', path })
+      const admit = faults.set({ kind: 'refuse', ...candles, status: 500, on: 'rest' })
       return () => {
         hear()
         admit()
-        const mend = altered(ingesters, ({ absentOnce }) => (url, rows) => {
-          const market = /candles.*\bmarket=([\w-]+)/.exec(url)?.[1]
-          return market && isFirst(absentOnce, market) ? rows.slice(0, length) : rows
-        })
-        world.after(MINUTE_MS, mend)
+        const over = new Set<string>()
+        const alter = (rows: readonly unknown[], requested: string, caller: string) => {
+          const [market = ''] = /\bmarket=[\w-]+/.exec(requested) ?? []
+          return isFirst(over, caller + market) ? rows.slice(0, length) : rows
+        }
+        world.after(MINUTE_MS, faults.set({ kind: 'rest', ...candles, alter }))
       }
     },
   },

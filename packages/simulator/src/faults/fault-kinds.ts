@@ -1,12 +1,10 @@
 import type { EpochMs, Exchange, Milliseconds } from '../market/types.ts'
 
-/** Where and for how long a fault acts. Without `forMs` and `frames` it acts until somebody ends it. */
+/** Where and for how long a fault acts. Without `forMs` it acts until somebody ends it. */
 interface Scope {
   readonly exchange: Exchange
   /** Its length, by the simulator's clock. */
   readonly forMs?: Milliseconds
-  /** Ends after this many altered frames or responses. */
-  readonly frames?: number
 }
 
 /** The market that a fault hits; all when absent. */
@@ -23,6 +21,9 @@ interface Pause extends OfMarket {
   readonly to?: EpochMs
   readonly klines?: 'flat' | 'none'
 }
+
+/** @param requested path and query @param caller its address, or name */
+type AlterRows = (rows: readonly unknown[], requested: string, caller: string) => readonly unknown[]
 
 /** What goes wrong, by the kinds of faults, with the fields of each. */
 interface Kinds {
@@ -65,14 +66,8 @@ interface Kinds {
   'late-candles': { readonly lateMs: Milliseconds }
   /** Upbit refuses every subscription that names the market: an error frame, then the end. */
   reject: { readonly market: string }
-  /** Upbit's `market_state` is this word; without it PREVIEW in a halt, else ACTIVE. */
-  state: OfMarket & { readonly state: string }
-  /** REST responses, or those of paths that begin so, are empty, half as long, cut, or lack the market `without`. */
-  rest: {
-    readonly mode: 'empty' | 'half' | 'truncated' | 'omit'
-    readonly path?: string
-    readonly without?: string
-  }
+  /** The lists of REST responses, or of paths that begin so, have other rows, or the responses end in the middle. */
+  rest: { readonly path?: string; readonly alter: AlterRows | 'cut' }
 }
 
 export type FaultKind = keyof Kinds

@@ -8,8 +8,6 @@ export interface ActiveFault<F extends Fault = Fault> {
   to: EpochMs
   /** Requests of which it has refused its share so far. */
   met: number
-  /** Frames or responses it has altered so far. */
-  altered: number
 }
 
 /** What a fault is looked up for: a frame or a request, at an instant. */
@@ -47,7 +45,7 @@ export class Faults {
     const now = this.#clock.now()
     const { forMs = Number.POSITIVE_INFINITY } = fault
     const { from = now, to = Number.POSITIVE_INFINITY } = fault as { from?: EpochMs; to?: EpochMs }
-    const active = { fault, from, to: Math.min(to, from + forMs), met: 0, altered: 0 }
+    const active = { fault, from, to: Math.min(to, from + forMs), met: 0 }
     const isRemembered = (each: ActiveFault) =>
       this.#isSet(each) || (isTimed(each.fault) && each.to > now - REMEMBERED_MS)
     this.#known = [...this.#known.filter(isRemembered), active]
@@ -77,35 +75,30 @@ export class Faults {
     return this.#known.filter(active => this.#isSet(active))
   }
 
-  /** The first fault of `kind` that acts on the target, and that `accepts` lets pass. */
+  /** All of `kind` that act on the target, oldest first. */
+  all<K extends FaultKind>(kind: K, { exchange, market, at }: FaultTarget) {
+    return this.#of(exchange, market, kind).filter(active => acts(active, at))
+  }
+
+  /** The newest fault of `kind` that acts on the target, and that `accepts` lets pass. */
   find<K extends FaultKind>(
     kind: K,
-    { exchange, market, at }: FaultTarget,
+    target: FaultTarget,
     accepts: (active: ActiveFault<FaultOf<K>>) => boolean = () => true,
   ): ActiveFault<FaultOf<K>> | undefined {
-    return this.#of(exchange, market, kind).find(active => acts(active, at) && accepts(active))
+    return this.all(kind, target).findLast(accepts)
   }
 
-  /** Like {@link find}; counts one altered frame or response, and ends the fault when it was the last. */
-  use<K extends FaultKind>(
-    kind: K,
-    target: FaultTarget,
-    accepts?: (active: ActiveFault<FaultOf<K>>) => boolean,
-  ): ActiveFault<FaultOf<K>> | undefined {
-    const active = this.find(kind, target, accepts)
-    if (active && ++active.altered === active.fault.frames) end(active)
-    return active
-  }
-
-  /** A frame, with the fields that a fault of it has altered. */
+  /** A frame, with the fields that faults of it have altered. */
   alter(frame: object, target: FaultTarget): object {
-    const altered = this.use('fields', target)?.fault.alter(frame as Readonly<Record<string, unknown>>)
-    return altered ? { ...frame, ...altered } : frame
+    const altered: Record<string, unknown> = { ...frame }
+    for (const { fault } of this.all('fields', target)) Object.assign(altered, fault.alter(altered))
+    return altered
   }
 
   /** What frames say of a price. */
   priceIn(price: number, target: FaultTarget): number {
-    const active = this.use('price', target, ({ fault }) => !fault.isTrue)
+    const active = this.find('price', target, ({ fault }) => !fault.isTrue)
     return active ? price * factorAt(active, target.at) : price
   }
 

@@ -14,7 +14,7 @@ export function refusalOf(
   { host, pathname, search }: URL,
   market?: string,
 ): Refusal | undefined {
-  const active = faults.use('refuse', { exchange, market, at: clock.now() }, met => {
+  const active = faults.find('refuse', { exchange, market, at: clock.now() }, met => {
     const { on: sides = 'both', path = '/', host: at = host, share = 1 } = met.fault
     if ((sides !== 'both' && sides !== on) || at !== host || !(pathname + search).startsWith(path))
       return false
@@ -26,24 +26,25 @@ export function refusalOf(
   return { status, headers: retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) } }
 }
 
-/** The text of a response, mangled as a `rest` fault wants it. */
-export function mangledBody(
+/** The text of a response, as `rest` faults want it. */
+export function textOf(
   { faults, clock }: SimulatedExchanges,
   exchange: Exchange,
-  requested: string,
+  { pathname, search }: URL,
+  caller: string,
   { body }: RestResponse,
 ): string {
-  const text = JSON.stringify(body)
-  const target = { exchange, at: clock.now() }
-  const active = faults.use('rest', target, ({ fault: { path = '/' } }) => requested.startsWith(path))
-  if (!active) return text
-  const { mode, without } = active.fault
-  if (mode === 'truncated') return text.slice(0, Math.floor(text.length / 2))
-  const isKept = (entry: unknown): boolean => !Object.values(entry as object).some(value => value === without)
-  const shortened = (list: readonly unknown[]): readonly unknown[] =>
-    mode === 'omit' ? list.filter(isKept) : list.slice(0, mode === 'empty' ? 0 : Math.floor(list.length / 2))
-  if (Array.isArray(body)) return JSON.stringify(shortened(body))
+  const requested = pathname + search
   // exchangeInfo has its list in `symbols`.
   const { symbols } = body as { symbols?: readonly unknown[] }
-  return symbols ? JSON.stringify({ ...(body as object), symbols: shortened(symbols) }) : text
+  let rows = Array.isArray(body) ? body : symbols
+  let isCut = false
+  for (const { fault } of faults.all('rest', { exchange, at: clock.now() })) {
+    const { path = '/', alter } = fault
+    if (!requested.startsWith(path)) continue
+    if (alter === 'cut') isCut = true
+    else rows &&= alter(rows, requested, caller)
+  }
+  const text = JSON.stringify(symbols ? { ...(body as object), symbols: rows } : (rows ?? body))
+  return isCut ? text.slice(0, text.length / 2) : text
 }

@@ -12,8 +12,8 @@ export const DEFAULT_COINS: readonly SimulatedCoin[] = [
   both('LINK', '체인링크', 'Chainlink', 12.6, 8, 20),
   both('AVAX', '아발란체', 'Avalanche', 13.4, 6, 20),
   both('DOT', '폴카닷', 'Polkadot', 2.3, 6, 15),
-  { id: 'USDT', price: 1, stable: true, upbit: upbit('USDT', '테더', 'Tether', 30) },
-  { ...both('USDC', '유에스디코인', 'USDC', 1, 3, 10), stable: true },
+  { id: 'USDT', price: 1, upbit: upbit('USDT', '테더', 'Tether', 30) },
+  both('USDC', '유에스디코인', 'USDC', 1, 3, 10),
   both('SUI', '수이', 'Sui', 1.52, 8, 15),
   both('SHIB', '시바이누', 'Shiba Inu', 0.0000085, 5, 10),
   // Quiet on Upbit: minutes to an hour pass between two trades.

@@ -64,8 +64,7 @@ export function createTape(seed: string, listing: Listing, walks: PriceWalks) {
 function middlePrice({ exchange, asset, coin }: Listing, walks: PriceWalks): Walk {
   const movement = walks.coin(coin.follows ?? coin.id)
   const premium = walks.premium(coin.id)
-  const calm = coin.stable ? 0.003 : 1
-  const inUsdt: Walk = at => coin.price * Math.exp(movement(at) * calm)
+  const inUsdt: Walk = at => coin.price * Math.exp(movement(at))
   if (exchange === 'binance') return inUsdt
   // The rate itself is the price of USDT: it has no premium over itself.
   if (asset === 'USDT') return walks.usdtKrw

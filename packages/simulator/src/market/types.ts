@@ -23,8 +23,6 @@ export interface SimulatedCoin {
   readonly price: number
   /** Moves like the coin with this id, so that the ratio of their prices stays. @default moves by itself */
   readonly follows?: string
-  /** Stays within 0.1 % of its price. @default false */
-  readonly stable?: boolean
   /** On Upbit, always against KRW. */
   readonly upbit?: {
     /** Upbit's own code of the coin, for example `BTC` in `KRW-BTC`. */

@@ -66,7 +66,7 @@ export class Connection {
   stream(text: string, market: string, at: EpochMs): void {
     this.#sendHeld(at)
     const target = { exchange: this.exchange, market, at }
-    const silence = this.#exchanges.faults.use('silence', target)
+    const silence = this.#exchanges.faults.find('silence', target)
     if (silence?.fault.delivery === 'late') this.#held.push({ silence, text, market })
     if (!silence && !this.#isHalfOpen(at)) this.#send(text, target)
   }
@@ -103,7 +103,7 @@ export class Connection {
   }
 
   #send(text: string, target: FaultTarget): void {
-    const garbage = this.#exchanges.faults.use('garbage', target)
+    const garbage = this.#exchanges.faults.find('garbage', target)
     this.#write(garbage ? GARBAGE[garbage.fault.shape](text) : text)
   }
 

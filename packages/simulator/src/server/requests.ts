@@ -1,6 +1,6 @@
 import type { RequestListener, ServerResponse } from 'node:http'
 import { createBinanceRest } from '../binance/rest.ts'
-import { mangledBody, refusalOf } from '../faults/responses.ts'
+import { refusalOf, textOf } from '../faults/responses.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { Exchange } from '../market/types.ts'
 import { createUpbitRest } from '../upbit/rest.ts'
@@ -31,10 +31,10 @@ export type Answer = (url: URL, caller?: string) => (RestResponse & { readonly t
 
 export function createAnswer(exchanges: SimulatedExchanges): Answer {
   const sides = { upbit: createUpbitRest(exchanges), binance: createBinanceRest(exchanges) }
-  return (url, caller) => {
+  return (url, caller = '') => {
     const exchange = exchangeOf(url.pathname)
     const found = exchange && respondAs(exchanges, exchange, sides[exchange], url, caller)
-    return found && { ...found, text: mangledBody(exchanges, exchange, url.pathname, found) }
+    return found && { ...found, text: textOf(exchanges, exchange, url, caller, found) }
   }
 }
 
@@ -44,7 +44,7 @@ function respondAs(
   exchange: Exchange,
   side: ExchangeRest,
   url: URL,
-  caller = '',
+  caller: string,
 ): RestResponse | undefined {
   const { pathname: path, searchParams } = url
   const market = searchParams.get('market') ?? searchParams.get('symbol') ?? undefined

@@ -43,7 +43,7 @@ export function upbitTicker(
     trade_date: iso.slice(0, 10).replaceAll('-', ''),
     trade_time: iso.slice(11, 19).replaceAll(':', ''),
     trade_timestamp: at,
-    market_state: exchanges.faults.find('state', target)?.fault.state ?? (isHalted ? 'PREVIEW' : 'ACTIVE'),
+    market_state: isHalted ? 'PREVIEW' : 'ACTIVE',
     is_trading_suspended: isHalted,
     timestamp,
     stream_type: streamType,

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import t from 'tap'
 import WebSocket from 'ws'
-import { connect, startManual, tickersOf } from '../clients.ts'
+import { connect, type Frame, get, startManual, tickersOf } from '../clients.ts'
 
 t.test('Upbit cuts a connection after 60 s without a ping, whatever else it hears and sends', async t => {
   const { simulator, run } = await startManual(t)
@@ -32,27 +32,33 @@ t.test('an error frame is followed by a close with 1000 after 150 to 180 ms', as
   t.match(await client.closed, { code: 1000 })
 })
 
-t.test('state: a market that trades has any market_state', async t => {
+t.test('fields: of two faults each alters what the other has left', async t => {
   const { simulator } = await startManual(t)
-  simulator.faults.set({ kind: 'state', exchange: 'upbit', market: 'KRW-BTC', state: 'CAUTION' })
+  const fault = { kind: 'fields', exchange: 'upbit', market: 'KRW-BTC' } as const
+  simulator.faults.set({ ...fault, alter: () => ({ market_state: 'CAUTION', trade_volume: 1 }) })
+  const alter = (frame: Frame) => ({ trade_volume: frame.trade_volume + 1 })
+  simulator.faults.set({ ...fault, alter })
   const client = await connect(t, simulator.env.UPBIT_WS_URL)
   client.socket.send(JSON.stringify(tickersOf('KRW-BTC')))
-  t.match(await client.next(() => true), { market_state: 'CAUTION', is_trading_suspended: false })
+  t.match(await client.next(() => true), { market_state: 'CAUTION', trade_volume: 2 })
 })
 
-t.test('omit: a REST list lacks one market; a refusal may depend on the query', async t => {
+t.test('rest: faults alter what others leave of a list; a refusal may depend on the query', async t => {
   const { simulator } = await startManual(t)
   const url = `${simulator.url}/api/v3/ticker/price`
-  const path = '/api/v3/ticker/price'
-  simulator.faults.set({ kind: 'rest', exchange: 'binance', mode: 'omit', without: 'ETHUSDT', frames: 1 })
-  const symbolsOf = async () =>
-    ((await (await fetch(url)).json()) as { symbol: string }[]).map(({ symbol }) => symbol)
-  const [first, second] = [await symbolsOf(), await symbolsOf()]
-  t.strictSame(
-    second.filter(symbol => !first.includes(symbol)),
-    ['ETHUSDT'],
-  )
-  simulator.faults.set({ kind: 'refuse', exchange: 'binance', status: 400, path: `${path}?symbolStatus` })
+  const fault = { kind: 'rest', exchange: 'binance', path: '/api/v3/ticker/price' } as const
+  const rows = async () => (await get(url)).body
+  const alter = (rows: readonly unknown[]) => rows.slice(1)
+  const all = await rows()
+  const undo = simulator.faults.set({ ...fault, alter })
+  simulator.faults.set({ ...fault, alter })
+  t.strictSame(await rows(), all.slice(2))
+  undo()
+  t.strictSame(await rows(), all.slice(1))
+  simulator.faults.set({ ...fault, alter: 'cut' })
+  await t.rejects(rows(), SyntaxError)
+  const path = `${fault.path}?symbolStatus`
+  simulator.faults.set({ kind: 'refuse', exchange: 'binance', status: 400, path })
   t.equal((await fetch(`${url}?symbolStatus=TRADING`)).status, 400)
   t.equal((await fetch(url)).status, 200)
 })

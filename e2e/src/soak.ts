@@ -17,10 +17,6 @@ const COINS = ['BTC', 'ETH', 'XRP', 'SOL', 'DOGE', 'ADA', 'TRX', 'LINK', 'AVAX',
 
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '30' } } })
 const minutes = Number(values.minutes)
-if (!(minutes > 0)) {
-  console.error('usage: npm run soak -- [--minutes 30]')
-  process.exit(2)
-}
 const problems = await withTeardown(soak).catch(thrown => [String(thrown?.stack ?? thrown)])
 for (const problem of problems) console.error(`FAILED: ${problem}`)
 process.exit(problems.length === 0 ? 0 : 1)
@@ -32,9 +28,9 @@ process.exit(problems.length === 0 ? 0 : 1)
 async function soak(t: Teardown): Promise<readonly string[]> {
   execFileSync(fileURLToPath(new URL('../../scripts/image-nginx.sh', import.meta.url)))
   const from = dayStart(minuteOf(Date.now())) - DAY_MINUTES
-  const bed = await openTestbed(t, { factor: 1, startAt: Date.now(), coins: COINS })
-  const ingester = bed.start('a')
-  bed.start('b')
+  const bed = await openTestbed(t, COINS)
+  const ingester = bed.start()
+  bed.start()
   const { replicas, ...upstream } = await startReplicas(t, bed.redis.url, 3)
   const edge = await openEdge(t, { ...upstream, perSecond: 1_000 })
   const list = (authority: string) => `http://${authority}/api/v1/kimchi-premium`

@@ -14,11 +14,11 @@ type Row = Readonly<
 type LiveList = { readonly updated_at: string; readonly data: readonly Row[] }
 
 t.test('prices sent by the exchanges come out of both routes', async t => {
-  const { redis, raw, exchanges, start } = await openTestbed(t, { coins: COINS })
+  const { redis, raw, exchanges, start } = await openTestbed(t, COINS)
   const { apiPort } = await startReplicas(t, redis.url)
   const api = `http://127.0.0.1:${apiPort}/api/v1/kimchi-premium`
   // Days are of UTC wherever an ingester runs.
-  const ingester = start('a', { TZ: 'America/St_Johns' })
+  const ingester = start({ TZ: 'America/St_Johns' })
 
   const isLive = ({ updated_at }: LiveList) =>
     ingester.lines

@@ -13,8 +13,8 @@ import { makeCertificate } from './support/certificate.ts'
 import { openMonitoring, type SentAlert, SHIPPED, lacksMonitoring as skip } from './support/monitoring.ts'
 
 async function openStack(t: Test) {
-  const bed = await openTestbed(t)
-  const ingester = bed.start('a')
+  const bed = await openTestbed(t, ['BTC', 'ETH', 'XRP'])
+  const ingester = bed.start()
   const { replicas, ...upstream } = await startReplicas(t, bed.redis.url)
   const ops = { api: Number(replicas[0]?.opsPort), ingester: await opsPortOf(ingester) }
   const edge = await openEdge(t, upstream)
@@ -147,7 +147,7 @@ t.test('what watches the stack', { skip: lacksNginx }, async t => {
     // docs/faults.md, 74
     await t.test('a silent feed and a dead edge page somebody, and the watchdog is heard', async t => {
       t.match(await becomes('Watchdog', 'firing'), { to: '/watchdog' })
-      // On a busy machine an ingester whose clock runs fast may have lost a minute.
+      // On a busy machine an ingester may have lost a minute.
       await eventually('all is well', () => named('NotReady', 'ingester').at(-1)?.status !== 'firing')
       alerts.length = 0
       const undo = stack.bed.exchanges.faults.set({ kind: 'silence', exchange: 'binance' })

@@ -4,18 +4,10 @@ import { serve } from './serve.ts'
 
 const BENCHMARKS: Readonly<Record<string, (rounds: number) => Promise<void>>> = { serve, edge }
 
-const HELP = `npm run bench -- [serve] [edge] [--rounds 11]
-Runs both benchmarks, or the one named, and writes their sections into docs/benchmarks.md.
-`
-
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { rounds: { type: 'string', default: '11' }, help: { type: 'boolean', short: 'h' } },
+  options: { rounds: { type: 'string', default: '11' } },
 })
-if (values.help) {
-  process.stdout.write(HELP)
-  process.exit()
-}
 const names = Object.keys(BENCHMARKS)
 const unknown = positionals.filter(name => !names.includes(name))
 if (unknown.length > 0) throw new Error(`benchmarks are ${names}, got: ${unknown}`)

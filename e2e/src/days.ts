@@ -57,12 +57,11 @@ function showFailure({ seed, findings, events }: DayReport): void {
   const at = first?.minute ? Date.parse(`${first.minute}Z`) : Number.POSITIVE_INFINITY
   for (const event of events.filter(event => event.at < at + 60_000).slice(-EVENTS_SHOWN))
     console.log(`  ${shown(event)}`)
-  const start = values.start === undefined ? '' : ` --start ${values.start}`
-  const only = values.kinds === undefined ? '' : ` --kinds '${values.kinds}'`
+  const asked = process.argv.slice(2).map(word => `'${word}'`)
   const from = Number.isFinite(at) ? ` --from ${new Date(at - 60_000).toISOString().slice(0, 19)}` : ''
-  console.log(
-    `  ${findings.length} findings; again: npm run days -- --seed ${seed} --minutes ${minutes}${start}${only}${from}`,
-  )
+  // The last of two counts.
+  const again = `npm run days -- ${asked.join(' ')} --days 1 --seed ${seed}${from}`
+  console.log(`  ${findings.length} findings; again: ${again}`)
 }
 
 function shown({ at, what }: DayEvent): string {

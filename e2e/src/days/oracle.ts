@@ -64,7 +64,6 @@ export class Oracle {
   readonly #truth: Truth
   readonly #digest = createHash('sha256')
   readonly #seen = new Map<DayReplica, Seen>()
-  readonly #known = new Set<string>()
   readonly #listed = new Set<string>()
 
   constructor(truth: Truth) {
@@ -209,10 +208,6 @@ export class Oracle {
 
   #judge(row: Row): void {
     this.#listed.add(row.symbol)
-    const key = JSON.stringify(row)
-    if (this.#known.has(key)) return
-    if (this.#known.size > 1_000) this.#known.clear()
-    this.#known.add(key)
     this.counts.values += 1
     const sample = {
       symbol: row.symbol,
@@ -225,7 +220,7 @@ export class Oracle {
     const asLive = sampleProblem({ ...sample, source: 'live' }, this.#truth)
     if (asLive === undefined || sampleProblem({ ...sample, source: 'candle' }, this.#truth) === undefined)
       return
-    this.find(row.snapshot_at, `served ${key}: ${asLive}`)
+    this.find(row.snapshot_at, `served ${JSON.stringify(row)}: ${asLive}`)
   }
 }
 

@@ -52,15 +52,8 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, kinds?: 
    * @param drawn takes all that is drawn
    */
   const pickInto = (hit: Set<string>, drawn: unknown[], forMs: Milliseconds): Pick => {
-    const span = (
-      what: Span['what'],
-      of: string,
-      sinceMs: Milliseconds,
-      moreMs = 0,
-      leavesWithin?: number,
-    ) => {
-      const { now } = world
-      spans.add({ what, of, from: now - sinceMs, to: now + forMs + moreMs, leavesWithin })
+    const span = (what: Span['what'], of: string, sinceMs = 0, moreMs = 0, leavesWithin?: number) => {
+      spans.add({ what, of, from: world.now - sinceMs, to: world.now + forMs + moreMs, leavesWithin })
       return of
     }
     const say = <T>(value: T): T => {
@@ -87,8 +80,8 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, kinds?: 
       unseen: exchange => {
         const of = market(exchange, pick.coin(...COINS.slice(1, 4)))
         // A market of which two renewals bring nothing doesn't trade, for all that Upbit says.
-        if (exchange === 'upbit') span('halt', of, 0)
-        return span('loss', of, 0)
+        if (exchange === 'upbit') span('halt', of)
+        return span('loss', of)
       },
       exchange: () => pick.of('upbit', 'binance'),
       ingester: () => {

@@ -6,6 +6,7 @@ import {
   type Milliseconds,
   messageOf,
 } from '@kimchi/core'
+import { jsonOf } from './feed/parse-frame.ts'
 import { httpErrorOf, Unreachable } from './http-error.ts'
 import { statedWait } from './retry-after.ts'
 
@@ -72,15 +73,6 @@ export async function fetchJson(
   const untimedMs = status === 429 ? UNTIMED_429_MS : undefined
   const stated = statedWait({ status, header: headers.get('retry-after'), body: text }, clock.now())
   throw httpErrorOf(exchange, what, status, stated ?? untimedMs)
-}
-
-/** The value of a text in JSON, undefined for any other text. No JSON has that value. */
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 async function receive(

@@ -118,7 +118,11 @@ export class Door {
    */
   openStream(options: StreamOptions, want?: Want) {
     return this.#streams.request(async base => {
-      const connection = this.#connect(base, options)
+      const { userAgent, openSocket } = this.#options
+      const { markets, onAttempt } = options
+      const opening = { ...options, base, userAgent, openSocket, markets: markets() }
+      const connection = openConnection(opening, this.#context)
+      onAttempt?.(connection)
       await connection.live
       if (connection.signal.aborted) throw connection.error ?? want?.signal?.reason ?? new Error('closed')
       /** `over` resolves when the connection is to be replaced, or has ended. */
@@ -128,14 +132,6 @@ export class Door {
 
   status() {
     return { rest: this.#rest.status(), stream: this.#streams.status() }
-  }
-
-  #connect(base: string, { protocol, markets, onFrame, onAttempt }: StreamOptions): Connection {
-    const { userAgent, openSocket } = this.#options
-    const options = { protocol, base, userAgent, openSocket, markets: markets(), onFrame }
-    const connection = openConnection(options, this.#context)
-    onAttempt?.(connection)
-    return connection
   }
 
   async #untilOver(connection: Connection, base: string): Promise<void> {

@@ -106,11 +106,13 @@ export class Way {
       } catch (error) {
         if (this.#context.signal.aborted || want.signal?.aborted) throw error
         const isOfBase = this.failed(base, error)
-        if (failures === 1 || !isRefusedRegion(error)) reason = error
+        const isRefusedRegion = error instanceof HttpError && error.status === 451
+        if (failures === 1 || !isRefusedRegion) reason = error
         if (isOfBase && failures < this.#bases.length) continue
-        if (!this.#concernsAll(reason)) throw reason
-        this.hold(reason)
-        if (!refusesAll(reason) || this.#options.of === 'stream') throw reason
+        const isStream = this.#options.of === 'stream'
+        const isRefusal = refusesAll(reason)
+        if (isStream || isRefusal || reason instanceof Unreachable) this.hold(reason)
+        if (isStream || !isRefusal) throw reason
         failures = 0
       }
     }
@@ -255,11 +257,6 @@ export class Way {
       refuse(new HttpError(code, `not asked again: ${message}`, status, leftMs))
   }
 
-  /** Whether a failure is one of the whole exchange. */
-  #concernsAll(error: unknown): boolean {
-    return this.#options.of === 'stream' || error instanceof Unreachable || refusesAll(error)
-  }
-
   #noteUse(base: string): void {
     const { exchange, of } = this.#options
     if (of === 'rest') this.worked()
@@ -287,10 +284,6 @@ export class Way {
     else if (isBlocked(reason)) log.error(fields, `blocked by the exchange`)
     else log.warn(fields, line)
   }
-}
-
-function isRefusedRegion(error: unknown): boolean {
-  return error instanceof HttpError && error.status === 451
 }
 
 /** Whether a failure is its base's own, so that another one may do better. */

@@ -197,12 +197,6 @@ export class Feed {
     void this.#closeOthers(connection)
   }
 
-  /** Forgets the markets that only this connection had: nobody hears their next trade. */
-  #forget({ markets }: Connection): void {
-    for (const market of markets)
-      if (!this.#reading?.markets.includes(market)) this.#sink.forget(this.#exchange, market)
-  }
-
   /** Connects again and again, until the feed or its door is closed. */
   async #run(): Promise<void> {
     const { clock, log, signal } = this.#context
@@ -211,7 +205,11 @@ export class Feed {
       protocol,
       markets: () => this.#markets,
       onFrame: (decoded, connection) => this.#receive(decoded, connection),
-      onAttempt: connection => this.#attend(connection),
+      onAttempt: connection => {
+        this.#counters.attempts += 1
+        this.#connections.add(connection)
+        connection.signal.addEventListener('abort', () => this.#noteEnd(connection), { once: true })
+      },
     }
     while (!signal.aborted && !door.isClosed) {
       // The door tells of what fails, and waits before the next one.
@@ -224,16 +222,12 @@ export class Feed {
     }
   }
 
-  #attend(connection: Connection): void {
-    this.#counters.attempts += 1
-    this.#connections.add(connection)
-    connection.signal.addEventListener('abort', () => this.#noteEnd(connection), { once: true })
-  }
-
+  /** Forgets the markets that only this connection had: nobody hears their next trade. */
   #noteEnd(connection: Connection): void {
-    const { error } = connection
+    const { error, markets } = connection
     void connection.close().then(() => this.#connections.delete(connection))
-    if (connection !== this.#reading) this.#forget(connection)
+    const kept = connection === this.#reading ? markets : this.#reading?.markets
+    for (const market of markets) if (!kept?.includes(market)) this.#sink.forget(this.#exchange, market)
     if (error === undefined) return
     if (error instanceof SubscriptionRefused) this.#options.onRefused?.()
     if (error.code === 'KIMCHI_ERR_FRAME') this.#counters.countMalformed(error)

@@ -13,9 +13,14 @@ export const SHOWN = 80
 
 /** The JSON object in a frame, or undefined when its bytes are not UTF-8 or its text is none. */
 export function fieldsOf(frame: Buffer): Fields | undefined {
+  const value = isUtf8(frame) ? jsonOf(frame.toString()) : undefined
+  return isFields(value) ? value : undefined
+}
+
+/** The value of a text in JSON, undefined for any other text. No JSON has that value. */
+export function jsonOf(text: string): unknown {
   try {
-    const value: unknown = isUtf8(frame) ? JSON.parse(frame.toString()) : undefined
-    return isFields(value) ? value : undefined
+    return JSON.parse(text)
   } catch {
     return undefined
   }

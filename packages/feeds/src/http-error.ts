@@ -58,7 +58,7 @@ const GEO_BLOCK_ADVICE: Readonly<Record<Exchange, string>> = {
 
 /** Whether a failure means that the exchange has shut us out, so that an operator should look. */
 export function isBlocked(cause: unknown): boolean {
-  return cause instanceof HttpError && cause.status in OWN_WAIT_MS
+  return cause instanceof HttpError && [418, 451].includes(cause.status)
 }
 
 function meaningOf(status: number): string {

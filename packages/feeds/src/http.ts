@@ -16,9 +16,6 @@ const TIMEOUT_MS: Milliseconds = 10_000
 /** A longer answer is refused; the longest, Binance's list, is far shorter. */
 const MAX_BYTES = 32 * 1_048_576
 
-/** Upbit counts requests by the second, and its 429 names no time to wait. */
-const UNTIMED_429_MS: Milliseconds = 1_000
-
 /** Our name in every request to an exchange, with the address at which an exchange can complain about us. */
 export function userAgentOf(version: string, projectUrl: string): string {
   return `kimchi-premium/${version}${projectUrl === '' ? '' : ` (+${projectUrl})`}`
@@ -70,9 +67,8 @@ export async function fetchJson(
     throw new KimchiError('KIMCHI_ERR_REST', message)
   }
   if (ok) return { asked, json, text, headers }
-  const untimedMs = status === 429 ? UNTIMED_429_MS : undefined
   const stated = statedWait({ status, header: headers.get('retry-after'), body: text }, clock.now())
-  throw httpErrorOf(exchange, what, status, stated ?? untimedMs)
+  throw httpErrorOf(exchange, what, status, stated)
 }
 
 async function receive(

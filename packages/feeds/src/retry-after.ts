@@ -1,10 +1,10 @@
 import { DAY_MS, type EpochMs, type Milliseconds } from '@kimchi/core'
 
 /**
- * How long to stay away, by status, where the exchange has shut us out and names no time itself: a ban, and a refused
- * region, in case the operator has changed the route.
+ * How long to stay away, by status, where the exchange names no time itself: a ban; too many requests, which Upbit
+ * counts by the second; and a refused region, in case the operator has changed the route.
  */
-export const OWN_WAIT_MS: Readonly<Record<number, Milliseconds>> = { 418: 300_000, 451: 600_000 }
+export const OWN_WAIT_MS: Readonly<Record<number, Milliseconds>> = { 418: 300_000, 429: 1_000, 451: 600_000 }
 
 /** Only who counts our requests knows of a longer wait; an overloaded server guesses. */
 const COUNTS_REQUESTS: readonly number[] = [418, 429]

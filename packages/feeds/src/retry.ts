@@ -25,8 +25,8 @@ export class Retry {
 
   /**
    * Counts a failure. Returns how long to wait before another attempt: by default 0.5 s doubling to 30 s, less a
-   * random part of up to half of it, so that many clients don't come back together. Only `Retry-After`, 418 and 451
-   * wait longer.
+   * random part of up to half of it, so that many clients don't come back together. Only an {@link HttpError} with
+   * a wait makes it longer.
    */
   delay(cause?: unknown): Milliseconds {
     const { random } = this.#context

@@ -18,13 +18,12 @@ export interface App {
  * Starts an app and resolves when it says over its IPC channel that it has started. It leads a process group of its
  * own, so that a Ctrl-C in the terminal reaches only the stack, which then ends its processes in order; the end
  * of the stack it notices by the channel.
- * @throws KimchiError `KIMCHI_ERR_CONFIG` when it ends before; `cause.code` is `EADDRINUSE` if a port was taken
+ * @throws KimchiError `KIMCHI_ERR_CONFIG` when it ends before
  */
 export async function startApp(app: App, say: LocalContext['say'], signal: AbortSignal): Promise<Running> {
   const { name, logDir, script, env } = app
   const child = fork(script, { execArgv: ['--enable-source-maps'], env, detached: true, silent: true })
   let isFinal = false
-  let isPortTaken = false
   let isEnding = signal.aborted
   const stop = async () => {
     isEnding = true
@@ -35,8 +34,7 @@ export async function startApp(app: App, say: LocalContext['say'], signal: Abort
     await logged
   }
   const logged = logChild(child, { file: `${name}.log`, folder: logDir }, text => {
-    isPortTaken ||= text.includes('EADDRINUSE')
-    if (!isEnding && !isPortTaken) say(noNetworkIn(text) ?? `${name}: ${text}`)
+    if (!isEnding) say(noNetworkIn(text) ?? `${name}: ${text}`)
   })
   const exited = new Promise<Exit>(resolve =>
     child.once('close', (code, signal) => resolve({ code, signal, isFinal })),
@@ -51,7 +49,6 @@ export async function startApp(app: App, say: LocalContext['say'], signal: Abort
   const ended = await Promise.race([started, exited])
   signal.removeEventListener('abort', stop)
   if (!ended) return { exited, stop }
-  const cause = Object.assign(new Error('a port is taken'), { code: isPortTaken ? 'EADDRINUSE' : undefined })
   const message = `${name} could not be started (${ended.signal ?? `exit ${ended.code}`}); the reason is above.`
-  throw new KimchiError('KIMCHI_ERR_CONFIG', message, { cause })
+  throw new KimchiError('KIMCHI_ERR_CONFIG', message)
 }

@@ -3,9 +3,6 @@ import { listenAt } from '@kimchi/runtime'
 
 const LOOPBACK = '127.0.0.1'
 
-/** Another stack that starts at the same moment may take the port that was just picked. */
-const ATTEMPTS = 3
-
 /** What a variable asks for, and its name. */
 export interface Asked {
   readonly name: 'PORT' | 'PAGE_PORT'
@@ -26,31 +23,12 @@ export async function pickPort(fallback: number, asked?: Asked): Promise<number>
       await listenAt(name, { host, port }, probePort)
       return port
     } catch (thrown) {
-      if (wanted !== undefined || !isOfThePort(thrown)) throw thrown
+      // Somebody has the port, or the system keeps it.
+      const { cause } = thrown as { cause?: { code?: string } }
+      const isTaken = ['EADDRINUSE', 'EACCES'].includes(cause?.code ?? '')
+      if (wanted !== undefined || !isTaken) throw thrown
     }
   }
-}
-
-/** Starts a server on the port that {@link pickPort} gives, on another one if that was taken meanwhile. */
-export async function startOnPort<T>(
-  fallback: number,
-  start: (port: number) => Promise<T>,
-  asked?: Asked,
-): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    const port = await pickPort(fallback, asked)
-    try {
-      return await start(port)
-    } catch (thrown) {
-      if (!isOfThePort(thrown) || attempt === ATTEMPTS) throw thrown
-    }
-  }
-}
-
-/** Whether an error says that a port can't be had: somebody has it, or the system keeps it. */
-function isOfThePort(thrown: unknown): boolean {
-  const { cause } = thrown as { cause?: { code?: string } }
-  return ['EADDRINUSE', 'EACCES'].includes(cause?.code ?? '')
 }
 
 /** Where a program of this machine reaches a server that listens on a host: on every address it is on this one. */

@@ -7,7 +7,7 @@ import { type EmbeddedRedis, projectRedis, projectRoot, startEmbeddedRedis } fro
 import { startApp } from './app.ts'
 import type { Config } from './config.ts'
 import { startPageServer } from './page-server.ts'
-import { startOnPort, urlOf } from './ports.ts'
+import { pickPort, urlOf } from './ports.ts'
 import { showAddresses } from './show-addresses.ts'
 import { type LocalContext, Supervisor } from './supervisor.ts'
 
@@ -32,11 +32,9 @@ export async function startLocal(config: Config, context: LocalContext): Promise
     const ports = await startApps(config, context, supervisor, redis?.url)
     const api = urlOf(config.HOST, ports.api)
     const files = join(projectRoot(), 'apps/page/dist')
-    page = await startOnPort(8_080, port => startPageServer(files, api, port, config.PAGE_HOST), {
-      name: 'PAGE_PORT',
-      port: config.PAGE_PORT,
-      host: config.PAGE_HOST,
-    })
+    const { PAGE_HOST: host, PAGE_PORT } = config
+    const port = await pickPort(8_080, { name: 'PAGE_PORT', port: PAGE_PORT, host })
+    page = await startPageServer(files, api, port, host)
     await writeFile(join(config.dataDir, PAGE_FILE), page.url)
     const { mode, dataDir } = config
     const shown = { mode, page: page.url, api, ports, redisCli: redis?.cliCommand, dataDir }
@@ -73,8 +71,9 @@ async function startRedis(
 ): Promise<EmbeddedRedis> {
   const binary = await projectRedis(say, supervisor.ending)
   const dir = join(dataDir, 'redis')
-  const start = (port: number) => supervisor.start('redis', () => startEmbeddedRedis({ binary, dir, port }))
-  return startOnPort(6_379, start).catch(async thrown => {
+  const port = await pickPort(6_379)
+  const start = () => startEmbeddedRedis({ binary, dir, port })
+  return supervisor.start('redis', start).catch(async thrown => {
     if (thrown?.cause?.code !== 'EBUSY') throw thrown
     const page = await readFile(join(dataDir, PAGE_FILE), 'utf8').catch(() => 'not known')
     const command = mode === 'demo' ? 'npm run demo' : 'npm start'
@@ -97,9 +96,10 @@ async function startApps(
     const app = { name, script: join(projectRoot(), script), env, logDir }
     return supervisor.start(name, signal => startApp(app, context.say, signal))
   }
-  const startSimulator = async (port: number) => {
+  const startSimulator = async () => {
+    const port = await pickPort(4_900)
     const address = `127.0.0.1:${port}`
-    await start('simulator', 'packages/simulator/dist/main.js', { HOST: '127.0.0.1', PORT: String(port) })
+    await start('simulator', 'packages/simulator/dist/main.js', { HOST: '127.0.0.1', PORT: `${port}` })
     return {
       PRICES: 'simulated',
       UPBIT_WS_URL: `ws://${address}/websocket/v1`,
@@ -108,17 +108,12 @@ async function startApps(
       BINANCE_REST_URL: `http://${address}`,
     }
   }
-  const exchanges = mode === 'demo' ? await startOnPort(4_900, startSimulator) : {}
+  const exchanges = mode === 'demo' ? await startSimulator() : {}
   const shared = { ...exchanges, REDIS_URL: redisUrl }
-  const ingesterOps = await startOnPort(9_465, async port => {
-    await start('ingester', 'apps/ingester/dist/main.js', { ...shared, OPS_PORT: String(port) })
-    return port
-  })
-  const startApi = (api: number) =>
-    startOnPort(9_464, async apiOps => {
-      const env = { ...shared, HOST, PORT: String(api), OPS_PORT: String(apiOps) }
-      await start('api', 'apps/api/dist/main.js', env)
-      return { api, apiOps, ingesterOps }
-    })
-  return startOnPort(3_000, startApi, { name: 'PORT', port: PORT, host: HOST })
+  const ingesterOps = await pickPort(9_465)
+  await start('ingester', 'apps/ingester/dist/main.js', { ...shared, OPS_PORT: `${ingesterOps}` })
+  const api = await pickPort(3_000, { name: 'PORT', port: PORT, host: HOST })
+  const apiOps = await pickPort(9_464)
+  await start('api', 'apps/api/dist/main.js', { ...shared, HOST, PORT: `${api}`, OPS_PORT: `${apiOps}` })
+  return { api, apiOps, ingesterOps }
 }

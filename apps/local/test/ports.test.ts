@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { listen } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { pickPort, startOnPort, urlOf } from '../src/ports.ts'
+import { pickPort, urlOf } from '../src/ports.ts'
 
 const takenPort = (t: Test) => listen(t, createServer())
 
@@ -45,13 +45,3 @@ t.test(
     )
   },
 )
-
-t.test('a server that fails for another reason is not started again', async t => {
-  let starts = 0
-  const fail = () => {
-    starts += 1
-    return Promise.reject(new Error('no'))
-  }
-  await t.rejects(startOnPort(0, fail, { name: 'PORT', port: 0, host: '127.0.0.1' }), { message: 'no' })
-  t.equal(starts, 1)
-})

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -8,7 +7,6 @@ import { systemClock } from '@kimchi/runtime'
 import t, { type Test } from 'tap'
 import { startApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
-import { startOnPort } from '../src/ports.ts'
 import { startLocal } from '../src/start.ts'
 import { Supervisor } from '../src/supervisor.ts'
 
@@ -29,8 +27,8 @@ function openContext(t: Test) {
   t.teardown(() => supervisor.close())
   const attemptsFile = join(dir, 'attempts')
   /** Supervises a child that follows a script. */
-  const start = (script: string, port?: number) => {
-    const env = { SCRIPT: script, ATTEMPTS_FILE: attemptsFile, PORT: String(port) }
+  const start = (script: string) => {
+    const env = { SCRIPT: script, ATTEMPTS_FILE: attemptsFile }
     const app = { name: 'app', script: CHILD, env, logDir: join(dir, 'logs') }
     return supervisor.start('app', signal => startApp(app, say, signal))
   }
@@ -92,19 +90,6 @@ t.test('a person sees what an app complains about, and its log has it too', asyn
   t.strictSame(lines, ['app: Redis is not there yet', 'app: it broke'])
   // The file is written after the person has been told.
   while (!read(join(dir, 'logs/app.log')).includes('Redis is not there yet')) await delay(10)
-})
-
-t.test('an app whose port another stack took at that moment is started on another', async t => {
-  const { lines, start } = openContext(t)
-  const other = createServer()
-  t.teardown(() => other.close())
-  const port = await startOnPort(20_000, async port => {
-    if (!other.listening) await once(other.listen(port, '127.0.0.1'), 'listening')
-    await start('listen', port)
-    return port
-  })
-  t.not(port, (other.address() as AddressInfo).port)
-  t.strictSame(lines, [], 'nobody has to know')
 })
 
 t.test('what is still starting when the stack ends is ended, too', async t => {

@@ -59,8 +59,8 @@ function ownServer(child: ChildProcess, port: number, cli: string | undefined) {
  * Starts a private server on 127.0.0.1 and resolves when it answers, its data loaded. It never outlives this
  * program, even when this program is SIGKILLed, and a Ctrl-C in the terminal does not reach it.
  *
- * @throws KimchiError `KIMCHI_ERR_REDIS` when the port is taken (`cause.code` is `EADDRINUSE`), the folder is in
- *   use by another server (`EBUSY`), or the server does not come up; with the last lines of its log
+ * @throws KimchiError `KIMCHI_ERR_REDIS` when the folder is in use by another server (`cause.code` is `EBUSY`), or the
+ *   server does not come up, such as on a port that is taken; with the last lines of its log
  */
 export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise<EmbeddedRedis> {
   const [dir, port] = [resolve(options.dir), options.port || (await freePort())]
@@ -81,7 +81,8 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
     const isLate = child.exitCode === null && child.signalCode === null
     const { code, signal } = await redis.stop()
     const how = isLate ? `not ready within ${START_TIMEOUT_MS} ms` : (signal ?? `exit code ${code}`)
-    throw startError(port, `Redis in ${dir} could not be started (${how})`, await printed())
+    const end = (await printed()).trim().split('\n').slice(-5).join('\n')
+    throw new KimchiError('KIMCHI_ERR_REDIS', `Redis in ${dir} could not be started (${how}):\n${end}`)
   } finally {
     // The server has inherited both files, and with them the lock.
     await Promise.all([lock.close(), log.close()])
@@ -128,13 +129,4 @@ async function isReady(child: ChildProcess, printed: () => Promise<string>): Pro
 /** A path as a shell reads it. */
 function quoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
-}
-
-function startError(port: number, what: string, log: string): KimchiError {
-  if (!log.includes('Address already in use')) {
-    const end = log.trim().split('\n').slice(-5).join('\n')
-    return new KimchiError('KIMCHI_ERR_REDIS', `${what}:\n${end}`)
-  }
-  const cause = Object.assign(new Error('address in use'), { code: 'EADDRINUSE' })
-  return new KimchiError('KIMCHI_ERR_REDIS', `Port ${port} on ${HOST} is taken by another program`, { cause })
 }

@@ -106,6 +106,11 @@ const MISTAKES: Readonly<Record<string, Mistakes>> = {
         "  if (binance.lacks(minute)) return 'binance-down'\n",
         '',
       ],
+    },
+  },
+  'apps/ingester/src/backfill/candle-block-cache.ts': {
+    tests: ['backfill/decide-minutes'],
+    rules: {
       'an outage is settled once it is over': [
         'Math.min(upbitUp, binanceReference.newestTrade, rate.newestTrade + CARRY_MINUTES)',
         'Math.max(upbitUp, binanceReference.newestTrade, rate.newestTrade + CARRY_MINUTES)',
@@ -153,7 +158,7 @@ const MISTAKES: Readonly<Record<string, Mistakes>> = {
     tests: ['backfill/lost-writes', 'start'],
     rules: {
       'what candles had filled and Redis has lost is filled at once': [
-        'backfill.noteReconnect()',
+        'backfill.readAgain()',
         'void backfill',
       ],
       'confirmed minutes are sent again after a reconnect': [

@@ -99,8 +99,10 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   }
 
   // Where that fails, the writer sends the coins with the next minute.
-  const onTracked = (coins: readonly Coin[]) =>
-    void writer.track(coins).catch(thrown => log.debug({ err: thrown }, 'coins not tracked'))
+  const onTracked = (coins: readonly Coin[]) => {
+    backfill.follow(coins)
+    writer.track(coins).catch(thrown => log.debug({ err: thrown }, 'coins not tracked'))
+  }
   const quarantine = new Quarantine({ allow, deny, onTracked })
   const withoutRows = new CoinsWithoutRows()
   const catalogue: CatalogueRefresh = new CatalogueRefresh(
@@ -119,7 +121,6 @@ export async function startIngester(config: Config, options: IngesterOptions): P
 
   const backfill = new Backfill(
     {
-      quarantine,
       days: config.BACKFILL_DAYS,
       reader,
       writer,
@@ -132,7 +133,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   redis.onChange(problem => {
     if (problem !== undefined) return
     queue.sendAgain('Redis is connected again')
-    backfill.noteReconnect()
+    backfill.readAgain()
   })
   const onMinute = (report: MinuteReport) => {
     withoutRows.noteMinute(report, quarantine.status().quarantined)

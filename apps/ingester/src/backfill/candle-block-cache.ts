@@ -11,10 +11,11 @@ import {
   MINUTE_MS,
   type Milliseconds,
   minuteOf,
+  RATE_MARKET,
   REFERENCE_MARKETS,
 } from '@kimchi/core'
-import type { CandlePage, CandleRequest, RestClient } from '@kimchi/feeds'
-import { CARRY_MINUTES, CandleBlock, type MissingCandles } from './candle-block.ts'
+import type { RestClient } from '@kimchi/feeds'
+import { CARRY_MINUTES, CandleBlock, type CandleLegs, type CoinMinutes, missingOf } from './candle-block.ts'
 
 /**
  * Minutes that one block decides; each of Upbit's lies within one of Binance's. An answer holds 200 candles of
@@ -87,6 +88,45 @@ export class CandleBlockCache {
       /** What was wrong with those of the last hour of which no better one has come. */
       reasons: [...new Set(recent.flatMap(({ fetched }) => fetched?.problem ?? []))],
     }
+  }
+
+  /**
+   * The candles that decide a coin's minutes up to a limit, which lie within one block of each market; undefined where
+   * all are later. While an exchange seems to be down, fetches only the markets that always trade, not the coin's.
+   */
+  async fetchLegs({
+    coin,
+    minutes,
+  }: CoinMinutes): Promise<{ limit: EpochMinute; legs: CandleLegs } | undefined> {
+    const limit = await this.fetchLimit()
+    const last = minutes.findLast(minute => minute <= limit)
+    if (last === undefined) return undefined
+    const [shared, upbit, binance] = await Promise.all([
+      this.#fetchShared(last),
+      this.blockOf('upbit', coin.upbit, last),
+      this.blockOf('binance', coin.binance, last),
+    ])
+    return { limit, legs: { ...shared, upbit, binance } }
+  }
+
+  /**
+   * The newest minute for which the newest candles show that both exchanges were up and the rate was known. Any
+   * outage before it is over, so its minutes can be decided; candles of later minutes may still come.
+   */
+  async fetchLimit(): Promise<EpochMinute> {
+    const { rate, upbitReference, binanceReference } = await this.#fetchShared(await this.newestMinute())
+    const upbitUp = Math.max(rate.newestTrade, upbitReference.newestTrade)
+    return Math.min(upbitUp, binanceReference.newestTrade, rate.newestTrade + CARRY_MINUTES)
+  }
+
+  /** The candles that every coin needs. */
+  async #fetchShared(minute: EpochMinute) {
+    const [rate, upbitReference, binanceReference] = await Promise.all([
+      this.blockOf('upbit', RATE_MARKET, minute),
+      this.blockOf('upbit', REFERENCE_MARKETS.upbit, minute),
+      this.blockOf('binance', REFERENCE_MARKETS.binance, minute),
+    ])
+    return { rate, upbitReference, binanceReference }
   }
 
   /**
@@ -181,26 +221,4 @@ export class CandleBlockCache {
       throw thrown
     }
   }
-}
-
-/**
- * The candles from `first` to `last` that should be there and are not. Upbit writes none for a minute without a trade,
- * but a page of it is short only where the market has no older candles.
- */
-function missingOf(
-  { exchange, count }: Pick<CandleRequest, 'exchange' | 'count'>,
-  { candles, unreadable = [] }: CandlePage,
-  { first, last, previous }: { first: EpochMinute; last: EpochMinute; previous: CandleBlock | undefined },
-): MissingCandles {
-  const there = new Set(candles.map(([minute]) => minute))
-  const isShort = candles.length + unreadable.length < count
-  const oldest = candles[0]?.[0] ?? Number.POSITIVE_INFINITY
-  const missing = new Map<EpochMinute, 'confirmed' | 'unconfirmed' | 'unreadable'>()
-  for (let minute = first; minute <= last; minute++) {
-    if (there.has(minute)) continue
-    if (unreadable.includes(minute) || unreadable.includes(undefined)) missing.set(minute, 'unreadable')
-    else if (exchange === 'binance' || (isShort && minute < oldest))
-      missing.set(minute, previous?.lacks(minute) ? 'confirmed' : 'unconfirmed')
-  }
-  return missing
 }

@@ -1,5 +1,5 @@
-import { type EpochMinute, MAX_CARRY_MS, MINUTE_MS } from '@kimchi/core'
-import type { MinuteCandle } from '@kimchi/feeds'
+import { type Coin, type EpochMinute, MAX_CARRY_MS, MINUTE_MS } from '@kimchi/core'
+import type { CandlePage, CandleRequest, MinuteCandle } from '@kimchi/feeds'
 
 /**
  * A candle's price is carried over at most this many minutes. When in its minute it traded last is unknown and counts as
@@ -14,7 +14,8 @@ const MAX_LATE_MINUTES = 3
  * Candles that should exist but are missing, by their minutes. One is confirmed when a second answer lacks it too.
  * One that is unreadable may be in the answer, in a row that says nothing.
  */
-export type MissingCandles = ReadonlyMap<EpochMinute, 'confirmed' | 'unconfirmed' | 'unreadable'>
+type MissingCandles = ReadonlyMap<EpochMinute, MissingState>
+type MissingState = 'confirmed' | 'unconfirmed' | 'unreadable'
 
 /**
  * The candles of one market that decide the minutes of one block: for each minute the one that ends at it, and earlier
@@ -102,4 +103,41 @@ export class CandleBlock {
     while (deciding > oldest && !this.#trades.has(deciding) && !this.#missing.has(deciding)) deciding -= 1
     return deciding
   }
+}
+
+/** Minutes of one coin, ascending. */
+export interface CoinMinutes {
+  readonly coin: Coin
+  readonly minutes: readonly EpochMinute[]
+}
+
+/** The candles by which a coin's minutes are decided. */
+export interface CandleLegs {
+  readonly upbit: CandleBlock
+  readonly binance: CandleBlock
+  readonly rate: CandleBlock
+  readonly upbitReference: CandleBlock
+  readonly binanceReference: CandleBlock
+}
+
+/**
+ * The candles from `first` to `last` that should be there and are not. Upbit writes none for a minute without a trade,
+ * but a page of it is short only where the market has no older candles.
+ */
+export function missingOf(
+  { exchange, count }: Pick<CandleRequest, 'exchange' | 'count'>,
+  { candles, unreadable = [] }: CandlePage,
+  { first, last, previous }: { first: EpochMinute; last: EpochMinute; previous: CandleBlock | undefined },
+): MissingCandles {
+  const there = new Set(candles.map(([minute]) => minute))
+  const isShort = candles.length + unreadable.length < count
+  const oldest = candles[0]?.[0] ?? Number.POSITIVE_INFINITY
+  const missing = new Map<EpochMinute, MissingState>()
+  for (let minute = first; minute <= last; minute++) {
+    if (there.has(minute)) continue
+    if (unreadable.includes(minute) || unreadable.includes(undefined)) missing.set(minute, 'unreadable')
+    else if (exchange === 'binance' || (isShort && minute < oldest))
+      missing.set(minute, previous?.lacks(minute) ? 'confirmed' : 'unconfirmed')
+  }
+  return missing
 }

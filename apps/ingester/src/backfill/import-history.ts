@@ -14,9 +14,9 @@ import {
 } from '@kimchi/core'
 import { HttpError, type RestClient, Retry } from '@kimchi/feeds'
 import { isRetryable, type SampleReader, type SampleWriter } from '@kimchi/store'
-import { CandleBlockCache, CONFIRM_MISSING_AFTER_MS } from './candle-block-cache.ts'
-import { type CoinMinutes, type Decided, decideWindow } from './decide-minutes.ts'
-import { windowsOf } from './windows.ts'
+import type { CoinMinutes } from './candle-block.ts'
+import { BLOCK_MINUTES, CandleBlockCache, CONFIRM_MISSING_AFTER_MS } from './candle-block-cache.ts'
+import { type Decided, decideWindow } from './decide-minutes.ts'
 
 /** Five days are exactly 36 blocks of Upbit's candles, and 9 of Binance's. */
 const STEP_MINUTES = 5 * DAY_MINUTES
@@ -162,8 +162,7 @@ export class HistoryImport {
       const decided: Decided[] = []
       let end: unknown
       try {
-        for (const minutes of windowsOf([{ start: day, end: day + DAY_MINUTES }]))
-          decided.push(await this.#decide({ coin, minutes }))
+        for (const minutes of windowsOf(day)) decided.push(await this.#decide({ coin, minutes }))
       } catch (thrown) {
         signal.throwIfAborted()
         end = thrown
@@ -253,6 +252,15 @@ export class HistoryImport {
     const key = `${symbol} ${reason}`
     const { days = 0, to = date } = this.#skipped.get(key) ?? {}
     this.#skipped.set(key, { symbol, reason, days: days + 1, from: date, to, mayImportAgain })
+  }
+}
+
+/** A day's minutes, the newest first, in parts that each lie within one block of Upbit. */
+function* windowsOf(day: EpochMinute): Generator<readonly EpochMinute[], void, void> {
+  for (let end = day + DAY_MINUTES; end > day; ) {
+    const start = Math.max(day, end - 1 - ((end - 1) % BLOCK_MINUTES.upbit))
+    yield Array.from({ length: end - start }, (_, offset) => start + offset)
+    end = start
   }
 }
 

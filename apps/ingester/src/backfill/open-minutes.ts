@@ -15,9 +15,8 @@ import {
 import { Retry } from '@kimchi/feeds'
 import type { MinuteRange, SampleReader } from '@kimchi/store'
 import { pairOf } from '../coins/quarantine.ts'
+import type { CoinMinutes } from './candle-block.ts'
 import { BLOCK_MINUTES, CANDLE_GRACE_MS } from './candle-block-cache.ts'
-import type { CoinMinutes } from './decide-minutes.ts'
-import { before, windowsOf } from './windows.ts'
 
 /** How often Redis names a coin's open minutes: those of the last 15, and every fifth time those of all days. */
 const READ_EVERY_MS: Milliseconds = MINUTE_MS
@@ -42,9 +41,11 @@ export interface CoinTrouble {
   readonly waitsUntil: Milliseconds
 }
 
-/** The minutes of a coin that are to be filled next. */
+/** The minutes of a coin that are to be filled next: its newest ones, within one block of each exchange. */
 export interface OpenWindow extends CoinMinutes {
   readonly of: OpenCoin
+  /** What the fetch before has come to, if it has failed. */
+  readonly trouble: CoinTrouble | undefined
 }
 
 /** One coin and its open minutes. Its instants are of the clock's elapsed time. */
@@ -57,7 +58,7 @@ interface OpenCoin {
   /** When Redis is asked next for its open minutes. */
   readAt: Milliseconds
   reads: number
-  readonly retry: Retry
+  isTracked: boolean
   trouble: CoinTrouble | undefined
 }
 
@@ -98,50 +99,47 @@ export class OpenMinutes {
     for (const coin of this.#coins.values()) coin.readAt = Math.min(coin.readAt, readableAt)
   }
 
-  /** Has Redis asked at once: a primary that answers now may lack what another one had stored. */
-  noteReconnect(): void {
-    for (const coin of this.#coins.values()) coin.readAt = Number.NEGATIVE_INFINITY
+  /** Has Redis name all open minutes again: it may lack what was stored, or was to be. */
+  readAgain(): void {
+    for (const coin of this.#coins.values()) readAgain(coin)
   }
 
   /** Keeps these coins, and forgets all others. */
   follow(coins: readonly Coin[]): void {
     const known = this.#coins
+    for (const coin of known.values()) coin.isTracked = false
     this.#coins = new Map(coins.map(coin => [pairOf(coin), known.get(pairOf(coin)) ?? this.#begin(coin)]))
+    for (const coin of this.#coins.values()) coin.isTracked = true
   }
 
   /**
-   * The newest windows of at most `most` coins, each as soon as it is asked for; those that another ingester has decided
-   * meanwhile are forgotten. The last minutes come first, then Binance's blocks from new to old, so that each block is
-   * fetched once.
+   * The newest windows of at most `most` coins, each as soon as it is asked for, and as Redis names it then: what another
+   * ingester has decided meanwhile is not open. The last minutes come first, then Binance's blocks from new to old, so
+   * that each block is fetched once. What is handed out is forgotten, until Redis names what of it is still open.
    */
   async *due(most: number): AsyncGenerator<OpenWindow, void, void> {
-    await this.#read()
-    let left = most
-    for (const window of this.#newest()) {
-      const { coin, minutes } = window
-      const [first = 0] = minutes
-      const open = await this.#readOpen(coin, first, (minutes.at(-1) ?? first) + 1)
-      if (open.length === 0) {
-        this.finish(window)
-        continue
-      }
-      yield window
-      left -= 1
-      if (left === 0) return
+    const given = new Set<OpenCoin>()
+    for (let of = this.#mostUrgent(given); of && given.size < most; of = this.#mostUrgent(given)) {
+      const from = await this.#read(of)
+      const start = Math.max(from, windowStart(of.open))
+      const minutes = of.open.flatMap(range => minutesOf(range, start))
+      // Fewer of its minutes may be open than were known.
+      if (minutes.length === 0 || of !== this.#mostUrgent(given)) continue
+      given.add(of)
+      const { coin, trouble } = of
+      of.open = before(of.open, start)
+      of.trouble = undefined
+      yield { coin, minutes, of, trouble }
     }
   }
 
-  /** Forgets these minutes. Redis names again those that are still open. */
-  finish({ of, minutes: [start = 0] }: OpenWindow): void {
-    of.open = before(of.open, start)
-    of.trouble = undefined
-    of.retry.reset()
-  }
-
-  /** Leaves the coin alone for a while, longer after each failure. */
-  fail({ coin: { symbol }, of }: OpenWindow, thrown: unknown): CoinTrouble {
-    const waitsUntil = this.#clock.elapsed() + of.retry.delay()
-    of.trouble = { symbol, reason: messageOf(thrown), failures: of.retry.failures, waitsUntil }
+  /** Leaves the coin alone for a while, longer after each failure, and has all of its open minutes named again. */
+  fail({ coin: { symbol }, of, trouble }: OpenWindow, thrown: unknown): CoinTrouble {
+    const retry = new Retry(this.#context, COIN_RETRY)
+    retry.failures = trouble?.failures ?? 0
+    const waitsUntil = this.#clock.elapsed() + retry.delay()
+    of.trouble = { symbol, reason: messageOf(thrown), failures: retry.failures, waitsUntil }
+    readAgain(of)
     return of.trouble
   }
 
@@ -152,49 +150,68 @@ export class OpenMinutes {
     return Math.min(minuteOf(now - CANDLE_GRACE_MS), finished) + 1
   }
 
-  /** Reads from Redis the open minutes of each coin that is due. */
-  async #read(): Promise<void> {
+  /**
+   * Reads from Redis the open minutes of a coin: those that are due, or those of its newest window.
+   * @returns from which minute on
+   */
+  async #read(of: OpenCoin): Promise<EpochMinute> {
+    const now = this.#clock.elapsed()
+    const isDue = now >= of.readAt
+    const end = isDue ? this.#end : (of.open.at(-1)?.end ?? 0)
     const oldest = dayStart(minuteOf(this.#clock.now())) - this.#days * DAY_MINUTES
-    for (const coin of this.#coins.values()) {
-      const now = this.#clock.elapsed()
-      if (now < coin.readAt) continue
-      const end = this.#end
-      const from = coin.reads % READS_OF_ALL === 0 ? oldest : Math.max(oldest, end - RECENT_MINUTES)
-      // Set before Redis answers: a minute or a reconnect that is noted meanwhile is newer than the answer.
-      coin.readAt = now + READ_EVERY_MS
-      const open = await this.#readOpen(coin.coin, from, end).catch(thrown => {
-        coin.readAt = now
-        throw thrown
-      })
-      coin.open = [...before(coin.open, from), ...open]
-      coin.reads += 1
-    }
+    const recent = of.reads % READS_OF_ALL === 0 ? oldest : end - RECENT_MINUTES
+    const from = Math.max(oldest, isDue ? recent : windowStart(of.open))
+    // Set before Redis answers: a minute or a reconnect that is noted meanwhile is newer than the answer.
+    if (isDue) Object.assign(of, { readAt: now + READ_EVERY_MS, reads: of.reads + 1 })
+    const { symbol, allowed } = of.coin
+    const open = await this.#reader.readOpenMinutes(symbol, from, end, allowed).catch(thrown => {
+      readAgain(of)
+      throw thrown
+    })
+    of.open = [...before(of.open, from), ...open]
+    return from
   }
 
-  /** The newest window of each coin that does not wait, the most urgent first. */
-  #newest(): OpenWindow[] {
+  /** The coin to fill next, but for these. One that is due to be read may have the newest minutes open. */
+  #mostUrgent(given: ReadonlySet<OpenCoin>): OpenCoin | undefined {
     const now = this.#clock.elapsed()
     const urgent = minuteOf(this.#clock.now()) - URGENT_MINUTES
-    const rankOf = ({ minutes }: CoinMinutes) => {
-      const newest = minutes.at(-1) ?? 0
+    const urgencyOf = ({ open, readAt, trouble }: OpenCoin) => {
+      if (now >= readAt) return Number.MAX_SAFE_INTEGER
+      if (open.length === 0 || now < (trouble?.waitsUntil ?? 0)) return 0
+      const newest = (open.at(-1)?.end ?? 0) - 1
       return newest >= urgent ? Number.MAX_SAFE_INTEGER : Math.floor(newest / BLOCK_MINUTES.binance)
     }
     return [...this.#coins.values()]
-      .sort((a, b) => a.rank - b.rank)
-      .filter(({ open, trouble }) => open.length > 0 && now >= (trouble?.waitsUntil ?? 0))
-      .map(of => {
-        const [minutes = []] = windowsOf(of.open)
-        return { coin: of.coin, minutes, of }
-      })
-      .sort((a, b) => rankOf(b) - rankOf(a))
-  }
-
-  #readOpen({ symbol, allowed }: Coin, from: EpochMinute, to: EpochMinute) {
-    return this.#reader.readOpenMinutes(symbol, from, to, allowed)
+      .filter(coin => !given.has(coin) && urgencyOf(coin) > 0)
+      .sort((a, b) => urgencyOf(b) - urgencyOf(a) || a.rank - b.rank)[0]
   }
 
   #begin(coin: Coin): OpenCoin {
-    const retry = new Retry(this.#context, COIN_RETRY)
-    return { coin, rank: this.#context.random(), open: [], readAt: 0, reads: 0, retry, trouble: undefined }
+    const rank = this.#context.random()
+    return { coin, rank, open: [], readAt: 0, reads: 0, isTracked: true, trouble: undefined }
   }
+}
+
+function readAgain(coin: OpenCoin): void {
+  Object.assign(coin, { readAt: Number.NEGATIVE_INFINITY, reads: 0 })
+}
+
+/** Where the window of the newest of these minutes starts: a block of Upbit lies within one of Binance. */
+function windowStart(ranges: readonly MinuteRange[]): EpochMinute {
+  const newest = (ranges.at(-1)?.end ?? 0) - 1
+  return newest - (newest % BLOCK_MINUTES.upbit)
+}
+
+/** The parts of the ranges before a minute. */
+function before(ranges: readonly MinuteRange[], minute: EpochMinute): readonly MinuteRange[] {
+  return ranges
+    .filter(({ start }) => start < minute)
+    .map(({ start, end }) => ({ start, end: Math.min(end, minute) }))
+}
+
+/** The minutes of a range from one on, ascending. */
+function minutesOf({ start, end }: MinuteRange, from: EpochMinute): EpochMinute[] {
+  const first = Math.max(start, from)
+  return Array.from({ length: Math.max(0, end - first) }, (_, offset) => first + offset)
 }

@@ -9,11 +9,10 @@ import {
   type Sample,
 } from '@kimchi/core'
 import { type RestClient, Retry } from '@kimchi/feeds'
-import { isRetryable, type SampleReader, type SampleWriter } from '@kimchi/store'
-import { pairOf, type Quarantine } from '../coins/quarantine.ts'
+import type { SampleReader, SampleWriter } from '@kimchi/store'
 import type { MinuteReport } from '../minute/minute-loop.ts'
 import { CandleBlockCache } from './candle-block-cache.ts'
-import { type Decided, decideWindow, fetchLimit } from './decide-minutes.ts'
+import { type Decided, decideWindow } from './decide-minutes.ts'
 import { type Drift, measureDrift } from './measure-drift.ts'
 import { OpenMinutes, type OpenWindow } from './open-minutes.ts'
 
@@ -27,8 +26,6 @@ export const COINS_AT_ONCE = 16
 const IDLE_MS: Milliseconds = 1_000
 
 export interface BackfillOptions {
-  /** Has the coins to fill. */
-  readonly quarantine: Pick<Quarantine, 'tracked'>
   /** Whole UTC days before today that are filled. */
   readonly days: number
   readonly rest: Pick<RestClient, 'fetchCandles'>
@@ -62,6 +59,7 @@ export class Backfill {
   readonly #blocks: CandleBlockCache
   readonly #openMinutes: OpenMinutes
   readonly #counts = { stored: 0, settled: 0, refused: 0 }
+  #tracked: readonly Coin[] = []
   /** Why the last round failed; undefined if it did not. */
   #problem: string | undefined
   /** Whether the exchanges' frames show that our clock is wrong. */
@@ -89,9 +87,16 @@ export class Backfill {
         if (!isBusy) await clock.wait(IDLE_MS, signal)
       } catch (thrown) {
         this.#problem = messageOf(thrown)
+        this.#openMinutes.readAgain()
         await retry.wait(thrown, 'backfill failed and will try again')
       }
     }
+  }
+
+  /** Replaces the coins to fill. */
+  follow(tracked: readonly Coin[]): void {
+    this.#tracked = tracked
+    this.#openMinutes.follow(tracked)
   }
 
   /** Hears which minute the minute loop has finished, so that its gaps are filled at once. */
@@ -100,9 +105,9 @@ export class Backfill {
     this.#openMinutes.noteMinute(minute)
   }
 
-  /** Hears that Redis is connected again, so that what a primary has lost is filled at once. */
-  noteReconnect(): void {
-    this.#openMinutes.noteReconnect()
+  /** Has Redis name all open minutes again: a primary that answers now may have lost what another one had stored. */
+  readAgain(): void {
+    this.#openMinutes.readAgain()
   }
 
   status() {
@@ -128,52 +133,45 @@ export class Backfill {
   async #round(): Promise<boolean> {
     if (this.#isClockWrong) return false
     const { clock, signal } = this.#context
-    const { quarantine, upbitPerSecond } = this.#options
-    const { tracked } = quarantine
-    this.#openMinutes.follow(tracked)
     const fills: Promise<void>[] = []
     try {
       for await (const window of this.#openMinutes.due(COINS_AT_ONCE)) {
-        // What all coins need is no trouble of one of them.
-        if (fills.length === 0) await fetchLimit(this.#blocks)
         const fill = this.#fill(window)
         fill.catch(() => {})
         fills.push(fill)
         // A window begun sooner would wait at the door, where nobody notices that another ingester decides it.
-        await clock.wait(1_000 / upbitPerSecond, signal)
+        const pace = clock.wait(1_000 / this.#options.upbitPerSecond, signal)
+        await Promise.all([pace, this.#blocks.fetchLimit()])
       }
     } finally {
       await Promise.allSettled(fills)
     }
     await Promise.all(fills)
-    if (fills.length === 0 && tracked.length > 0) await this.#measureDrift(tracked)
+    if (fills.length === 0 && this.#tracked.length > 0) await this.#measureDrift()
     return fills.length > 0
   }
 
-  async #measureDrift(tracked: readonly Coin[]): Promise<void> {
+  async #measureDrift(): Promise<void> {
     const now = this.#context.clock.now()
     const hour = Math.floor(now / HOUR_MS)
     if (hour === this.#driftHour) return
     this.#driftHour = hour
-    this.#drift = await measureDrift(tracked, now, this.#options.reader, this.#blocks)
+    this.#drift = await measureDrift(this.#tracked, now, this.#options.reader, this.#blocks)
   }
 
   /** @throws why Redis could not be read or written */
   async #fill(window: OpenWindow): Promise<void> {
     const decided = await this.#decide(window)
     if (decided === undefined) return
-    const { quarantine, writer, onStored = () => {} } = this.#options
+    const { writer, onStored = () => {} } = this.#options
     const { samples, settled } = decided
     const newest = Math.max(samples.at(-1)?.minute ?? 0, settled.at(-1)?.minute ?? 0)
-    const isTracked = quarantine.tracked.some(coin => pairOf(coin) === pairOf(window.coin))
-    if (newest > 0 && isTracked) {
-      const result = await writer.write({ minute: newest, samples, settled })
-      this.#counts.stored += result.stored + result.duplicates
-      this.#counts.settled += result.settled
-      this.#counts.refused += result.refused.length
-      if (result.refused.length === 0) onStored(samples)
-    }
-    this.#openMinutes.finish(window)
+    if (newest === 0 || !window.of.isTracked) return
+    const result = await writer.write({ minute: newest, samples, settled })
+    this.#counts.stored += result.stored + result.duplicates
+    this.#counts.settled += result.settled
+    this.#counts.refused += result.refused.length
+    if (result.refused.length === 0) onStored(samples)
   }
 
   /** Undefined where candles cannot be fetched: the coin waits. */
@@ -183,7 +181,8 @@ export class Backfill {
       return await decideWindow(window, this.#blocks)
     } catch (thrown) {
       if (signal.aborted) return undefined
-      if (isRetryable(thrown)) throw thrown
+      // What all coins need is no trouble of one of them.
+      await this.#blocks.fetchLimit()
       const { waitsUntil, ...fields } = this.#openMinutes.fail(window, thrown)
       const delayMs = waitsUntil - clock.elapsed()
       if (isWorthALine(fields.failures))

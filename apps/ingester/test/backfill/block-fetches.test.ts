@@ -49,7 +49,6 @@ t.test('each closed block is fetched once, for more coins than are filled at onc
   }
   const backfill = new Backfill(
     {
-      quarantine: { tracked: COINS },
       days: DAYS,
       reader,
       writer,
@@ -58,6 +57,7 @@ t.test('each closed block is fetched once, for more coins than are filled at onc
     },
     { clock, random: () => 0.5, signal: ending.signal, log: silent },
   )
+  backfill.follow(COINS)
   const running = backfill.run()
   t.teardown(async () => {
     ending.abort()

@@ -28,18 +28,12 @@ function open({ at = D + 600, secondsInto = 30, days = 1 } = {}) {
     log: silent,
     signal: new AbortController().signal,
   })
-  /** The window to be filled next, which stays open. */
-  const due = async () => {
+  /** The window to be filled next. */
+  const next = async () => {
     const { value } = await openMinutes.due(1).next()
     return value ?? undefined
   }
-  /** As backfill does when it decides all of a coin's minutes. */
-  const next = async () => {
-    const window = await due()
-    if (window !== undefined) openMinutes.finish(window)
-    return window
-  }
-  return { clock, redis, reader, reads, openMinutes, due, next }
+  return { clock, redis, reader, reads, openMinutes, next }
 }
 
 /** First and last minutes of what came, by coin. */
@@ -66,6 +60,13 @@ t.test('a coin’s open minutes come by blocks of Upbit, the newest first', asyn
   t.equal(openMinutes.count, 20)
   t.strictSame(await order(next, 3), [['BTC', -20, -1]])
   t.equal(openMinutes.count, 0)
+})
+
+t.test('minutes before the days that are filled are left alone, though of the same window', async t => {
+  const { redis, openMinutes, next } = open({ at: D + 2_000, days: 0 })
+  redis.set('BTC', [{ start: D + 1_410, end: D + 1_450 }])
+  openMinutes.follow([BTC])
+  t.strictSame(await order(next, 2), [['BTC', 1_440, 1_449]])
 })
 
 t.test('open minutes of the last ten come before all others, then the newer block of Binance', async t => {
@@ -106,14 +107,19 @@ t.test(
 t.test(
   'a window that another ingester has decided meanwhile is forgotten, and the next one is due',
   async t => {
-    const { redis, openMinutes, due } = open()
+    const { redis, openMinutes } = open()
+    const older = { start: D - 90, end: D - 80 }
     redis.set('BTC', [{ start: D + 300, end: D + 310 }])
-    redis.set('ETH', [{ start: D + 20, end: D + 30 }])
+    redis.set('ETH', [older, { start: D + 20, end: D + 30 }])
     openMinutes.follow([BTC, ETH])
-    t.equal((await due())?.coin.symbol, 'BTC')
-    redis.delete('BTC')
-    t.equal((await due())?.coin.symbol, 'ETH')
-    t.equal(openMinutes.count, 10)
+    const windows = openMinutes.due(2)
+    t.match(await windows.next(), { value: { coin: BTC } })
+    t.equal(openMinutes.count, 20)
+    redis.set('ETH', [{ ...older, start: D - 85 }])
+    t.strictSame(
+      (await windows.next()).value?.minutes,
+      [-85, -84, -83, -82, -81].map(at => D + at),
+    )
   },
 )
 
@@ -124,7 +130,7 @@ t.test('open minutes are read at once when Redis is connected again', async t =>
   t.equal(await next(), undefined)
   redis.set('ETH', [{ start: D + 598, end: D + 599 }])
   t.equal(await next(), undefined)
-  openMinutes.noteReconnect()
+  openMinutes.readAgain()
   t.strictSame(await order(next, 2), [['ETH', 598, 598]])
 })
 
@@ -161,10 +167,10 @@ t.test('a gap is read ten seconds after its minute, an unreported minute after t
 })
 
 t.test('a coin that has left is forgotten', async t => {
-  const { redis, openMinutes, due, next } = open()
+  const { redis, openMinutes, next } = open()
   redis.set('BTC', [{ start: D + 10, end: D + 20 }])
   openMinutes.follow([BTC])
-  t.ok(await due())
+  t.ok(await next())
   openMinutes.follow([ETH])
   t.equal(await next(), undefined)
   openMinutes.follow([{ ...BTC, binance: 'OTHER' }])
@@ -175,13 +181,13 @@ t.test('a coin that has left is forgotten', async t => {
 t.test(
   'a coin whose candles cannot be fetched waits some seconds, and twice as long each time, up to an hour',
   async t => {
-    const { redis, openMinutes, clock, due, next } = open()
+    const { redis, openMinutes, clock, next } = open()
     redis.set('BTC', [{ start: D + 10, end: D + 20 }])
     openMinutes.follow([BTC, ETH] satisfies Coin[])
     const startedAt = clock.now()
     const at: number[] = []
     for (; clock.now() - startedAt < 10 * HOUR_MS; await clock.advance(1_000)) {
-      const window = await due()
+      const window = await next()
       if (window === undefined) continue
       at.push(clock.now() - startedAt)
       openMinutes.fail(window, new HttpError('KIMCHI_ERR_REST', 'HTTP 404', 404))
@@ -193,21 +199,18 @@ t.test(
     await clock.advance(HOUR_MS)
     await next()
     t.strictSame(openMinutes.troubled, [], 'a success forgives')
-    let again: Awaited<ReturnType<typeof due>>
-    for (let minute = 0; minute < 5; minute++) {
+    let again: Awaited<ReturnType<typeof next>>
+    for (let minute = 0; again === undefined && minute < 5; minute++) {
       await clock.advance(60_000)
-      again = await due()
+      again = await next()
     }
     if (again !== undefined) openMinutes.fail(again, new Error('socket hang up'))
     t.match(openMinutes.troubled, [
       { symbol: 'BTC', reason: 'socket hang up', waitsUntil: clock.elapsed() + 7_500 },
     ])
     await clock.advance(7_500)
-    const window = await due()
-    t.equal(openMinutes.count, 10, 'what is being filled is still open')
-    if (window !== undefined) openMinutes.finish(window)
+    t.ok(await next())
     t.strictSame(openMinutes.troubled, [])
-    t.equal(openMinutes.count, 0)
   },
 )
 
@@ -226,36 +229,36 @@ t.test('a clock that steps back hours delays reads by a minute, not by hours', a
 })
 
 t.test('a clock that steps back hours makes no coin wait for hours', async t => {
-  const { redis, openMinutes, clock, due } = open()
+  const { redis, openMinutes, clock, next } = open()
   redis.set('BTC', [{ start: D + 10, end: D + 20 }])
   openMinutes.follow([BTC] satisfies Coin[])
-  const window = await due()
+  const window = await next()
   if (window !== undefined) openMinutes.fail(window, new Error('socket hang up'))
   clock.step(-3 * HOUR_MS)
-  await due()
+  await next()
   await clock.advance(HOUR_MS)
-  t.ok(await due())
+  t.ok(await next())
 })
 
 t.test('a reconnect while Redis names the open minutes has them read once more', async t => {
-  const { reads, openMinutes, due } = open()
+  const { reads, openMinutes, next } = open()
   openMinutes.follow([BTC])
-  const reading = due()
-  openMinutes.noteReconnect()
+  const reading = next()
+  openMinutes.readAgain()
   await reading
-  await due()
+  await next()
   t.equal(reads.length, 2)
 })
 
 t.test('a coin whose open minutes Redis could not name is read again at once', async t => {
-  const { reader, reads, openMinutes, due } = open()
+  const { reader, reads, openMinutes, next } = open()
   openMinutes.follow([BTC])
   const { readOpenMinutes } = reader
   reader.readOpenMinutes = async () => {
     throw new Error('Connection is closed.')
   }
-  await t.rejects(due(), /closed/)
+  await t.rejects(next(), /closed/)
   reader.readOpenMinutes = readOpenMinutes
-  await due()
+  await next()
   t.equal(reads.length, 1)
 })

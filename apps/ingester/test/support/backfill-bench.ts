@@ -145,7 +145,6 @@ export async function openBench(
     const fetchCandles: FetchCandles = (...request) => Promise.race([asked(...request), ended])
     const backfill = new Backfill(
       {
-        quarantine: { tracked: coins },
         days: 0,
         reader,
         writer,
@@ -155,6 +154,7 @@ export async function openBench(
       },
       context,
     )
+    backfill.follow(coins)
     const running = backfill.run()
     const stop = async () => {
       ending.abort()

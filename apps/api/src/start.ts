@@ -2,8 +2,7 @@ import type { AddressInfo } from 'node:net'
 import type { Clock, EpochMs, Log, Milliseconds } from '@kimchi/core'
 import { MINUTE_MS, minuteStart } from '@kimchi/core'
 import { drain, listenAt, openOpsServer, type Reason } from '@kimchi/runtime'
-import type { Problem, RedisConnection } from '@kimchi/store'
-import { isRefusal, openRedis, problemError, SampleReader } from '@kimchi/store'
+import { openRedis, type RedisConnection, SampleReader } from '@kimchi/store'
 import type { Config } from './config.ts'
 import { Documents, type DocumentsStatus } from './documents/documents.ts'
 import { createApp } from './http/app.ts'
@@ -38,12 +37,12 @@ export async function startApi(
   const reader = new SampleReader({ redis })
   const documents = new Documents({ reader, clock, log })
   void documents.poll()
-  followRedis(redis, reader, documents, log)
+  followRedis(redis, reader, documents)
   const { app, durations } = createApp({ documents, log, clock })
   let isDraining = false
   const reasons = (): Reason[] => [
     ...(isDraining ? [{ reason: 'shutting-down', text: 'shutting down' }] : []),
-    ...reasonsAgainst(documents.status(), redis.problem(), clock.now()),
+    ...reasonsAgainst(documents.status(), clock.now()),
   ]
   const metrics = createMetrics({ version, clock, documents: () => documents.status(), durations })
   const isServing = () => !isDraining && documents.live() !== undefined
@@ -53,7 +52,8 @@ export async function startApi(
   }
   try {
     // If Redis answers and has a minute, the very first request finds a document; if not, the API listens all the same.
-    if (await redis.untilReady(REDIS_READY_WITHIN_MS)) await documents.load()
+    await redis.untilReady(REDIS_READY_WITHIN_MS)
+    await documents.load()
     const { HOST: host, PORT, OPS_HOST, OPS_PORT } = config
     await listenAt('PORT', { host, port: PORT }, address => app.listen(address))
     const ops = await openOpsServer({ host: OPS_HOST, port: OPS_PORT, reasons, isServing, metrics })
@@ -81,24 +81,14 @@ export async function startApi(
 }
 
 /** Keeps the documents up to date: reads each minute when it is written, and everything after a reconnect. */
-export function followRedis(
-  redis: RedisConnection,
-  reader: SampleReader,
-  documents: Documents,
-  log: Log,
-): void {
-  reader.followMinutes(
-    minute => documents.onMinute(minute),
-    () => void documents.onReconnect(),
-  )
-  redis.onChange(problem => {
-    if (problem) log.warn({ reason: problem }, 'Redis is away, the last good documents are served')
-    else log.info({}, 'Redis answers')
-  })
+export function followRedis(redis: RedisConnection, reader: SampleReader, documents: Documents): void {
+  const readAll = () => void documents.onReconnect()
+  reader.followMinutes(minute => documents.onMinute(minute), readAll)
+  // While Redis is away a read fails at once, and says why.
+  redis.onChange(readAll)
 }
 
-function reasonsAgainst(documents: DocumentsStatus, redis: Problem, now: EpochMs): Reason[] {
-  const { newestMinute, problem, isRefused } = documents
+function reasonsAgainst({ newestMinute, problem }: DocumentsStatus, now: EpochMs): Reason[] {
   const reasons: Reason[] = []
   const ageMs = now - minuteStart(newestMinute ?? 0)
   if (newestMinute === undefined) {
@@ -106,12 +96,5 @@ function reasonsAgainst(documents: DocumentsStatus, redis: Problem, now: EpochMs
   } else if (ageMs > STALE_MS) {
     reasons.push({ reason: 'old-list', text: `the newest snapshot is ${Math.floor(ageMs / 1_000)} s old` })
   }
-  if (redis !== undefined && isRefusal(problemError(redis))) {
-    reasons.push({ reason: 'redis-refuses', text: `Redis refuses: ${redis}` })
-  } else if (redis !== undefined) {
-    reasons.push({ reason: 'redis', text: `Redis is away: ${redis}` })
-  } else if (problem !== undefined) {
-    reasons.push({ reason: isRefused ? 'redis-refuses' : 'redis', text: problem })
-  }
-  return reasons
+  return problem === undefined ? reasons : [...reasons, problem]
 }

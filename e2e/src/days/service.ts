@@ -167,7 +167,7 @@ export async function createReplica(
   const { app } = createApp({ documents, clock: host, log })
   await app.ready()
   void documents.poll()
-  followRedis(connection, reader, documents, log)
+  followRedis(connection, reader, documents)
   return {
     host,
     documents,

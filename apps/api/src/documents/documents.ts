@@ -1,5 +1,6 @@
 import type { EpochMinute, EpochMs, Milliseconds } from '@kimchi/core'
 import { KimchiError, messageOf, minuteStart } from '@kimchi/core'
+import type { Reason } from '@kimchi/runtime'
 import { type Board, isRefusal } from '@kimchi/store'
 import pLimit from 'p-limit'
 import { compressedBody, type Document, NEXT_AFTER_MS, QUALITY } from './document.ts'
@@ -39,7 +40,7 @@ export class Documents {
   readonly #reads = pLimit(1)
   /** The read that has not begun yet. */
   #nextRead: Promise<void> | undefined
-  #problem: { readonly text: string; readonly isRefused: boolean } | undefined
+  #problem: Reason | undefined
 
   constructor(sources: Sources) {
     this.#sources = sources
@@ -111,9 +112,7 @@ export class Documents {
       /** Entries skipped in the last read because they could not be understood. */
       corrupt: corrupt + this.#histories.corrupt,
       /** Why the last read failed; undefined when it did not. */
-      problem: this.#problem?.text,
-      /** Whether Redis refused that read: a person must act. */
-      isRefused: this.#problem?.isRefused ?? false,
+      problem: this.#problem,
     }
   }
 
@@ -140,8 +139,7 @@ export class Documents {
       // Before the first ingester there is nothing to read; that is no fault.
       const level = thrown instanceof KimchiError && thrown.code === 'KIMCHI_ERR_NOT_READY' ? 'info' : 'warn'
       if (this.#problem === undefined) this.#sources.log[level]({ err: thrown }, 'documents not refreshed')
-      const text = `Redis could not be read: ${messageOf(thrown)}`
-      this.#problem = { text, isRefused: isRefusal(thrown) }
+      this.#problem = problemOf(thrown)
     }
     const now = this.#sources.clock.now()
     // A clock that is behind must not keep Redis from being read.
@@ -155,7 +153,7 @@ export class Documents {
     if (board.coins.length === 0 && this.#board !== undefined && this.#board.coins.length > 0) {
       // Somebody emptied Redis. Until it is filled again, the answers of a moment ago are better than none.
       this.#histories.invalidate()
-      this.#problem = { text: 'Redis is empty, the last good documents are served', isRefused: false }
+      this.#problem = { reason: 'redis', text: 'Redis is empty, the last good documents are served' }
       return
     }
     if (this.#problem !== undefined) this.#sources.log.info({}, 'documents are refreshed again')
@@ -171,4 +169,12 @@ export class Documents {
     this.#board = board
     void this.#histories.update(board)
   }
+}
+
+/** Why Redis could not be read, as `/ready` says it. */
+function problemOf(thrown: unknown): Reason {
+  const message = messageOf(thrown)
+  if (isRefusal(thrown)) return { reason: 'redis-refuses', text: `Redis refuses: ${message}` }
+  const isAway = thrown instanceof KimchiError && thrown.code === 'KIMCHI_ERR_REDIS'
+  return { reason: 'redis', text: `Redis ${isAway ? 'is away' : 'could not be read'}: ${message}` }
 }

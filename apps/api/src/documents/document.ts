@@ -61,13 +61,11 @@ export type CompressedBody = ReturnType<typeof compressedBody>
 export function compressedBody(body: Body, limit: Limit, quality: number) {
   /** The compressed bytes, or the work on them. */
   const made = new Map<Coding, Buffer | Promise<Buffer>>()
-  const asked = new Set<Coding>()
   return {
-    /** Codings that somebody has asked for. */
-    asked,
+    /** Those in which it is, or will be, compressed. */
+    codings: () => [...made.keys()],
     /** The compressed bytes; undefined before they are made. */
     get: (coding: Coding) => {
-      asked.add(coding)
       const bytes = made.get(coding)
       return bytes instanceof Promise ? undefined : bytes
     },

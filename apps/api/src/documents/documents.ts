@@ -162,8 +162,8 @@ export class Documents {
     if (list !== undefined && list.tag !== this.#live?.tag) {
       // Its own queue, so that it never waits for histories.
       const compressed = compressedBody(list.body, pLimit(2), QUALITY.list)
-      // What nobody asked for of the list before is coded when somebody asks.
-      await Promise.all([...(this.#live?.compressed?.asked ?? [])].map(coding => compressed.make(coding)))
+      // In any other coding it is compressed when somebody asks.
+      await Promise.all((this.#live?.compressed?.codings() ?? []).map(compressed.make))
       this.#live = { ...list, compressed }
     }
     this.#board = board

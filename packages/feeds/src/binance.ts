@@ -35,13 +35,8 @@ function subscribe(markets: readonly Market[], id: number): string[] {
   return messages
 }
 
-/**
- * A market's previous frame; NaN before the first, which compares as neither changed nor risen.
- */
-interface Before {
-  price: number
-  volume: number
-}
+/** Each market's previous frame; NaN before the first, which compares as neither changed nor risen. */
+type Previous = ReadonlyMap<Market, { price: number; volume: number }>
 
 /** Finds the market in a frame that is no JSON: it stands there twice, and one may be broken. */
 const CODE = /"(?:stream|s)"\s*:\s*"([^"@]+)/g
@@ -51,7 +46,7 @@ const CODE = /"(?:stream|s)"\s*:\s*"([^"@]+)/g
  * changed price or a risen volume proves a trade: Binance also sends a frame when old trades leave the 24 hours.
  */
 export function createBinanceDecoder(markets: readonly Market[]): Decoder {
-  const previous: ReadonlyMap<Market, Before> = new Map(
+  const previous: Previous = new Map(
     markets.map(market => [market, { price: Number.NaN, volume: Number.NaN }]),
   )
   return (frame, receivedAt) => {
@@ -62,7 +57,7 @@ export function createBinanceDecoder(markets: readonly Market[]): Decoder {
   }
 }
 
-function decodeFields(fields: Fields, previous: ReadonlyMap<Market, Before>, receivedAt: EpochMs): Decoded {
+function decodeFields(fields: Fields, previous: Previous, receivedAt: EpochMs): Decoded {
   if (fields.e === '24hrMiniTicker') return toTick(fields, previous, receivedAt)
   if (fields.e === 'serverShutdown') return { kind: 'shutdown' }
   if (fields.error !== undefined) return complaint(fields.error, 'code', 'msg')
@@ -70,7 +65,7 @@ function decodeFields(fields: Fields, previous: ReadonlyMap<Market, Before>, rec
   return fields.result !== undefined && fields.id !== undefined ? { kind: 'ack' } : IGNORED
 }
 
-function toTick(fields: Fields, previous: ReadonlyMap<Market, Before>, receivedAt: EpochMs): Decoded {
+function toTick(fields: Fields, previous: Previous, receivedAt: EpochMs): Decoded {
   const { s: market, c: text, v, E: eventAt } = fields
   if (typeof market !== 'string') return malformed('s', market)
   const before = previous.get(market)

@@ -42,13 +42,12 @@ export class Retry {
    * Counts a failure, and waits before another attempt; the 1st, 10th, 100th and 1,000th in a row get a line, then
    * every 10,000th. Does nothing once the signal has aborted: what fails then fails because of that.
    */
-  async wait(cause: unknown, line?: string): Promise<void> {
+  async wait(cause: unknown, line: string): Promise<void> {
     const { clock, log, signal } = this.#context
     if (signal.aborted) return
     const delayMs = this.delay(cause)
     const { failures } = this
-    if (line !== undefined && isWorthALine(failures))
-      log.warn({ err: cause, failures, delayMs: Math.round(delayMs) }, line)
+    if (isWorthALine(failures)) log.warn({ err: cause, failures, delayMs: Math.round(delayMs) }, line)
     await clock.wait(delayMs, signal)
   }
 }

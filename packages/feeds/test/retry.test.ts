@@ -41,11 +41,11 @@ t.test('of ten failures in a row the first and the last get a line', async t => 
 
 t.test('nothing that fails after the end is counted, logged or waited for', async t => {
   const { retry, ending, log, clock } = createRetry()
-  const waiting = retry.wait(new Error('no answer'))
+  const waiting = retry.wait(new Error('no answer'), 'it did not work')
   ending.abort()
   await waiting
   await retry.wait(new Error('aborted'), 'it did not work')
-  t.strictSame([retry.failures, log.lines.length, clock.waiting], [1, 0, 0])
+  t.strictSame([retry.failures, log.lines.length, clock.waiting], [1, 1, 0])
 })
 
 function createRetry() {

@@ -23,12 +23,6 @@ const ABOUT_THE_REQUEST: readonly number[] = [400, 404]
 /** What refuses all of our requests: 418 and 429 at once, 403 and 451 when each base has said so. */
 const REFUSES_ALL: readonly number[] = [403, ...ABOUT_US, 451]
 
-/** At most so many requests within so long. */
-export interface Limit {
-  readonly count: number
-  readonly withinMs: Milliseconds
-}
-
 /** How a request waits for its turn. */
 export interface Want {
   /** Whether it goes before those that are not. @default false */
@@ -44,7 +38,8 @@ export interface WayOptions {
   /** What its bases serve. */
   readonly of: 'stream' | 'rest'
   readonly bases: string | readonly string[]
-  readonly limits: readonly Limit[]
+  /** At most so many requests within so long. */
+  readonly limits: readonly { readonly count: number; readonly withinMs: Milliseconds }[]
 }
 
 interface Place extends Want {

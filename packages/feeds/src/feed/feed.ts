@@ -60,7 +60,6 @@ export function openFeed(options: FeedOptions, context: Omit<Context, 'signal'>)
 export class Feed {
   readonly #options: Omit<FeedOptions, 'markets'>
   readonly #exchange: Exchange
-  readonly #sink: FeedOptions['sink']
   readonly #context: Context
   readonly #stop = new AbortController()
   readonly #counters: FeedCounters
@@ -81,7 +80,6 @@ export class Feed {
     const context = { ...given, signal: this.#stop.signal }
     this.#options = options
     this.#exchange = protocol.exchange
-    this.#sink = sink
     this.#context = context
     this.#markets = subscribedMarkets(this.#exchange, markets)
     this.#counters = new FeedCounters(this.#exchange, context)
@@ -154,7 +152,7 @@ export class Feed {
   #miss({ reason, market }: Decoded & { readonly kind: 'malformed' }, { markets }: Connection): void {
     const [exchange, now] = [this.#exchange, this.#context.clock.now()]
     this.#counters.countMalformed(reason)
-    this.#sink.miss(exchange, market, now)
+    this.#options.sink.miss(exchange, market, now)
     if (market === undefined) this.#renewals.interrupted()
     else this.#renewals.hear(market, false, undefined)
     this.#tradingStatus.seedNext(market === undefined ? markets : [market])
@@ -164,7 +162,7 @@ export class Feed {
     const isData = tick.origin === 'stream'
     const isOther = isData && connection !== this.#reading
     const openedAt = isOther ? connection.openedAt : undefined
-    const interruption = this.#sink.record(tick, { lastAt: this.#lastDataAt, openedAt })
+    const interruption = this.#options.sink.record(tick, { lastAt: this.#lastDataAt, openedAt })
     if (isData) this.#lastDataAt = tick.receivedAt
     else this.#tradingStatus.answeredAt = tick.receivedAt
     if (isOther) this.#read(connection)
@@ -227,7 +225,8 @@ export class Feed {
     const { error, markets } = connection
     void connection.close().then(() => this.#connections.delete(connection))
     const kept = connection === this.#reading ? markets : this.#reading?.markets
-    for (const market of markets) if (!kept?.includes(market)) this.#sink.forget(this.#exchange, market)
+    for (const market of markets)
+      if (!kept?.includes(market)) this.#options.sink.forget(this.#exchange, market)
     if (error === undefined) return
     if (error instanceof SubscriptionRefused) this.#options.onRefused?.()
     if (error.code === 'KIMCHI_ERR_FRAME') this.#counters.countMalformed(error)

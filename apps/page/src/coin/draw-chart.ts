@@ -2,7 +2,6 @@ import {
   type AutoscaleInfo,
   CandlestickSeries,
   createChart,
-  createSeriesMarkers,
   type IChartApi,
   LineSeries,
   LineStyle,
@@ -65,7 +64,6 @@ export function openChart(
     closes.applyOptions({ color: isNarrow ? color('--text') : 'transparent' })
     box.dataset.style = isNarrow ? 'line' : 'candles'
   })
-  const marks = createSeriesMarkers(candles)
   const follow = ({ time }: MouseEventParams) => onPoint(typeof time === 'string' ? time : undefined)
   chart.subscribeCrosshairMove(follow)
   chart.subscribeClick(follow)
@@ -85,9 +83,6 @@ export function openChart(
         }),
       )
       averageLine.applyOptions({ price: average })
-      const partial = days.filter(({ status }) => status === 'partial')
-      const mark = { position: 'belowBar', shape: 'circle', color: color('--muted'), size: 0.5 } as const
-      marks.setMarkers(partial.map(({ date }) => ({ time: date, ...mark })))
       if (dates.length !== shown) timeScale.fitContent()
       shown = dates.length
     },

@@ -48,7 +48,15 @@ export function useChanges(
   const { client, minute, current } = useView()
   const [closes] = useState(() => createCloses(client))
   const today = list.updated_at.slice(0, 10)
-  const redrawSoon = useRedrawSoon()
+  const [, redraw] = useState({})
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  // Draws once for several answers that come one after the other.
+  const redrawSoon = () => {
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined
+      redraw({})
+    }, PAUSE_MS)
+  }
   // After each drawing, because it may have brought other coins.
   useEffect(() => {
     if (minute === undefined) return
@@ -62,16 +70,4 @@ export function useChanges(
   })
   return coin =>
     current.includes(coin) ? changeSince(closes.closeOf(coin.symbol, today), coin.premium_pct) : undefined
-}
-
-/** Draws once for several answers that come one after the other. */
-function useRedrawSoon(): () => void {
-  const [, redraw] = useState({})
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  return () => {
-    timer.current ??= setTimeout(() => {
-      timer.current = undefined
-      redraw({})
-    }, PAUSE_MS)
-  }
 }

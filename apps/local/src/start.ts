@@ -72,7 +72,7 @@ async function startRedis(
   const binary = await projectRedis(say, supervisor.ending)
   const dir = join(dataDir, 'redis')
   const port = await pickPort(6_379)
-  const start = () => startEmbeddedRedis({ binary, dir, port })
+  const start = (signal: AbortSignal) => startEmbeddedRedis({ binary, dir, port, signal })
   return supervisor.start('redis', start).catch(async thrown => {
     if (thrown?.cause?.code !== 'EBUSY') throw thrown
     const page = await readFile(join(dataDir, PAGE_FILE), 'utf8').catch(() => 'not known')

@@ -14,9 +14,6 @@ import type { RedisBinary } from './programs.ts'
 const HOST = '127.0.0.1'
 const LOG = 'redis.log'
 
-/** How long a server may take to answer: it loads a large append-only file first. */
-const START_TIMEOUT_MS = 60_000
-
 /** Time between SIGTERM and SIGKILL. */
 const STOP_TIMEOUT_MS = 3_000
 
@@ -28,6 +25,8 @@ export interface EmbeddedRedisOptions {
   readonly port?: number
   /** More of redis-server's own arguments; they win over those that every server gets. */
   readonly args?: readonly string[]
+  /** Ends a server that does not answer yet: it may be loading a large append-only file. */
+  readonly signal?: AbortSignal
 }
 
 /** A running server that belongs to this program. */
@@ -77,10 +76,12 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
     void redis.exited.then(() => watcher.kill('SIGKILL'))
     // For the error of those that are refused.
     await lock.write(`process ${child.pid}, port ${port}\n`)
-    if (await isReady(child, printed)) return redis
-    const isLate = child.exitCode === null && child.signalCode === null
+    while (!options.signal?.aborted && child.exitCode === null && child.signalCode === null) {
+      if ((await printed()).includes('Ready to accept connections')) return redis
+      await wait(20)
+    }
     const { code, signal } = await redis.stop()
-    const how = isLate ? `not ready within ${START_TIMEOUT_MS} ms` : (signal ?? `exit code ${code}`)
+    const how = signal ?? `exit code ${code}`
     const end = (await printed()).trim().split('\n').slice(-5).join('\n')
     throw new KimchiError('KIMCHI_ERR_REDIS', `Redis in ${dir} could not be started (${how}):\n${end}`)
   } finally {
@@ -114,16 +115,6 @@ function spawnWatcher(pid: number): ChildProcess {
   watcher.unref()
   ;(watcher.stdin as Socket).unref()
   return watcher
-}
-
-/** Whether the server comes to answer, as its log says; false when it has ended, or after a minute. */
-async function isReady(child: ChildProcess, printed: () => Promise<string>): Promise<boolean> {
-  const deadline = performance.now() + START_TIMEOUT_MS
-  while (performance.now() < deadline && child.exitCode === null && child.signalCode === null) {
-    if ((await printed()).includes('Ready to accept connections')) return true
-    await wait(20)
-  }
-  return false
 }
 
 /** A path as a shell reads it. */

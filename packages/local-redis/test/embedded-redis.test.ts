@@ -22,6 +22,16 @@ t.test('a server that does not start is an error with its own words, such as on 
   })
 })
 
+t.test('a server that is still loading ends with its signal', async t => {
+  const dir = t.testdir({ 'redis-server': '#!/bin/sh\nexec sleep 60\n' })
+  const server = join(dir, 'redis-server')
+  await chmod(server, 0o755)
+  const signal = AbortSignal.timeout(100)
+  await t.rejects(startEmbeddedRedis({ binary: { server, cli: undefined }, dir, signal }), {
+    message: /could not be started \(SIGTERM\)/,
+  })
+})
+
 t.test('a data folder serves one server at a time and is free again after it', async t => {
   const dir = t.testdir({})
   const first = await startEmbeddedRedis({ binary, dir })

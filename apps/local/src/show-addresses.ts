@@ -35,7 +35,9 @@ export async function showAddresses(shown: ShownAddresses): Promise<void> {
   say(`          ${list}/BTC/daily`)
   if (redisCli) say(`  Redis   ${redisCli} fcall_ro kp_status 1 '{kp}:meta'`)
   say(`  Data    ${dataDir} (logs in logs/)`)
-  say(`  Health  ${readyUrl(ports.ingesterOps)} (ingester), ${readyUrl(ports.apiOps)} (API)`)
+  say(
+    `  Health  http://127.0.0.1:${ports.ingesterOps}/ready (ingester), http://127.0.0.1:${ports.apiOps}/ready (API)`,
+  )
   say('The first prices come a few seconds after the full minute. Ctrl-C ends it.')
   await showFirstPrices(shown, list)
 }
@@ -73,8 +75,4 @@ async function ask(url: string): Promise<LiveList | undefined> {
   } catch {
     return undefined
   }
-}
-
-function readyUrl(port: number): string {
-  return `http://127.0.0.1:${port}/ready`
 }

@@ -107,7 +107,7 @@ async function coin(t: Test, open: Open, { api }: Stack) {
     shown.slice(0, -1),
     data.slice(0, -1).map(day => ({
       ...day,
-      dot: day.samples < 1440 ? `partial, ${day.samples.toLocaleString('en')} of 1,440 minutes` : '',
+      dot: day.samples < 1440 ? 'partial' : '',
     })),
   )
   t.match(shown.at(-1), {

@@ -1,5 +1,4 @@
 import type { Formats } from '../text/format.ts'
-import { fill } from '../text/language.ts'
 import { Percent } from '../values.tsx'
 import { useView } from '../view.ts'
 import { Dot } from './day-dot.tsx'
@@ -23,10 +22,7 @@ const columns = Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]
 export function DayTable({ days, symbol, asOf }: { days: readonly Day[]; symbol: string; asOf: string }) {
   const { t, f, isSimulated } = useView()
   const file = `${isSimulated ? 'SIMULATED-' : ''}${symbol}-premium.csv`
-  const explain = ({ status, samples }: Day) =>
-    status === 'running'
-      ? `${t.running}, ${asOf}`
-      : `${t.partial}, ${fill(t.partialHint, f.number(samples, 0))}`
+  const explain = ({ status }: Day) => (status === 'running' ? `${t.running}, ${asOf}` : t.partial)
   return (
     <div class="days">
       <div class="tools">

@@ -67,7 +67,6 @@ export const en = {
   running: 'running',
   runningAsOf: 'as of {x}',
   partial: 'partial',
-  partialHint: '{x} of 1,440 minutes',
   dayTable: 'Days',
   download: 'Download CSV',
   unknownCoin: 'There is no coin {x} here.',

@@ -69,7 +69,6 @@ export const ko: Texts = {
   running: '집계 중',
   runningAsOf: '{x} 기준',
   partial: '누락 있음',
-  partialHint: '1,440분 중 {x}분 기록',
   dayTable: '일별 기록',
   download: 'CSV 내려받기',
   unknownCoin: '{x}: 지원하지 않는 코인입니다.',

@@ -46,6 +46,9 @@ interface Seen {
 /** Minutes. */
 const JOINED_WITHIN = 5
 
+/** So long an older list may be served where Redis has lost writes: docs/faults.md, 109. */
+const OLDER_MS = 5_000
+
 /** What the list must say of a coin in the minute just over; undefined where it may say anything. */
 export type Demand = 'live' | 'listed' | 'unlisted' | undefined
 
@@ -76,9 +79,9 @@ export class Oracle {
 
   /**
    * What a caller of a replica gets of the live list at an instant.
-   * @param lost when Redis last lost writes, and how long an older list may be served then
+   * @param lost when Redis last lost writes, and when its writer noticed
    */
-  readList(replica: DayReplica, now: EpochMs, lost: Pick<DayRedis['state'], 'lostAt' | 'olderForMs'>): void {
+  readList(replica: DayReplica, now: EpochMs, lost: Pick<DayRedis['state'], 'lostAt' | 'noticedAt'>): void {
     const document = replica.documents.live()
     if (document === undefined) return
     const seen = this.#seen.get(replica) ?? { tag: '', updatedAt: '', newest: '', lookedAt: 0, unseenAt: 0 }
@@ -99,7 +102,7 @@ export class Oracle {
     }
     if (seen.updatedAt < seen.newest) {
       seen.olderAt ??= now
-      if (lost.lostAt >= seen.unseenAt && now <= seen.olderAt + lost.olderForMs) return
+      if (lost.lostAt >= seen.unseenAt && now <= Math.max(seen.olderAt, lost.noticedAt) + OLDER_MS) return
       this.find(seen.updatedAt, `${replica.host.name}: older list after ${seen.newest}`)
     }
     if (seen.updatedAt !== seen.newest) seen.unseenAt = before

@@ -53,9 +53,9 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
     refusal: undefined as string | undefined,
     /** How many replies to writes are lost from now on. */
     lostReplies: 0,
-    /** When it last lost writes, and how long readers may get an older list then: docs/faults.md, 109. */
+    /** When it last lost writes, and when its writer noticed; infinite until then. Docs/faults.md, 109. */
     lostAt: 0,
-    olderForMs: 0,
+    noticedAt: 0,
     commands: 0,
   }
   const setTime = async () => {
@@ -79,6 +79,8 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
     const reply = await raw[method](command, ...args)
     const published = messages
     messages = []
+    if (published.some(minute => Number(minute) * MINUTE_MS > state.lostAt))
+      state.noticedAt = Math.min(state.noticedAt, world.now)
     for (const link of links) for (const message of published) link.publish(message)
     return reply
   }
@@ -116,7 +118,7 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
     reload: async (isCut: boolean) => {
       await admin('DEBUG', 'RELOAD', 'NOSAVE')
       await admin('DEBUG', 'CHANGE-REPL-ID')
-      Object.assign(state, { lostAt: world.now, olderForMs: isCut ? 5_000 : MINUTE_MS + 5_000 })
+      Object.assign(state, { lostAt: world.now, noticedAt: isCut ? world.now : Number.POSITIVE_INFINITY })
       if (isCut) cut()
     },
     /** Whether it does what it is asked for. */

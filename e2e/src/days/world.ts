@@ -4,8 +4,6 @@ import { Draws } from '../seeded-random.ts'
 
 interface WorldEvent {
   readonly at: EpochMs
-  /** Events of one instant happen in the order in which they were planned. */
-  readonly order: number
   readonly host: Host | undefined
   readonly happen: () => unknown
 }
@@ -17,9 +15,8 @@ interface WorldEvent {
 export class World {
   now: EpochMs
   readonly seed: number
-  /** The next one last: most of what is planned is soon. */
+  /** The next one last: most of what is planned is soon. Those of one instant happen as they were planned. */
   readonly #events: WorldEvent[] = []
-  #order = 0
 
   constructor(now: EpochMs, seed: number) {
     this.now = now
@@ -28,7 +25,7 @@ export class World {
 
   /** Plans what happens at an instant; on a paused host it happens when the pause is over. */
   at(at: EpochMs, happen: () => unknown, host?: Host): void {
-    this.#push({ at: Math.max(at, this.now), order: this.#order++, host, happen })
+    this.#push({ at: Math.max(at, this.now), host, happen })
   }
 
   after(ms: Milliseconds, happen: () => unknown, host?: Host): void {
@@ -54,7 +51,7 @@ export class World {
   }
 
   #push(event: WorldEvent): void {
-    const after = this.#events.findLastIndex(other => isSooner(event, other))
+    const after = this.#events.findLastIndex(({ at }) => at > event.at)
     this.#events.splice(after + 1, 0, event)
   }
 }
@@ -132,8 +129,4 @@ export class Host implements Clock {
   #endAfter(ms: Milliseconds, number: number): void {
     this.world.after(Math.max(0, ms), () => this.waits.get(number)?.end(), this)
   }
-}
-
-function isSooner(a: WorldEvent, b: WorldEvent): boolean {
-  return a.at < b.at || (a.at === b.at && a.order < b.order)
 }

@@ -62,48 +62,20 @@ interface Row {
   readonly volume: number | undefined
 }
 
-/** How a raw endpoint is asked for an exchange's candles, and how an entry of its answer is read. */
-interface CandleEndpoint {
-  readonly path: string
-  readonly isNewestFirst: boolean
-  paramsOf(request: CandleRequest): object
-  readEntry(entry: unknown, market: Market): Row
-}
-
-/** @see docs/exchanges.md#upbit-rest @see docs/exchanges.md#binance-rest */
-export const CANDLES: Readonly<Record<Exchange, CandleEndpoint>> = {
-  upbit: {
-    path: 'candles/minutes/1',
-    isNewestFirst: true,
-    paramsOf: ({ market, count, last }) => {
-      // `to` is exclusive on Upbit.
-      const range = last === undefined ? {} : { to: `${formatTimestamp(last)}Z` }
-      return { market, count, ...range }
-    },
-    readEntry: (entry, market) => {
-      const fields = isFields(entry) ? entry : {}
-      const { candle_date_time_utc: date, trade_price: price, candle_acc_trade_volume: volume } = fields
-      return {
-        open: typeof date === 'string' ? parseTimestamp(date) : undefined,
-        close: isPrice(price) && fields.market === market ? price : undefined,
-        volume: isAmount(volume) ? volume : undefined,
-      }
-    },
+/** How each entry of an exchange's answer is read. */
+const ROWS: Readonly<Record<Exchange, (entry: unknown, market: Market) => Row>> = {
+  upbit: (entry, market) => {
+    const fields = isFields(entry) ? entry : {}
+    const { candle_date_time_utc: date, trade_price: price, candle_acc_trade_volume: volume } = fields
+    return {
+      open: typeof date === 'string' ? parseTimestamp(date) : undefined,
+      close: isPrice(price) && fields.market === market ? price : undefined,
+      volume: isAmount(volume) ? volume : undefined,
+    }
   },
-  binance: {
-    path: 'klines',
-    isNewestFirst: false,
-    paramsOf: ({ market, count, last, first = last === undefined ? undefined : last - count + 1 }) => {
-      const range = {
-        ...(first === undefined ? {} : { startTime: minuteStart(first - 1) }),
-        ...(last === undefined ? {} : { endTime: minuteStart(last) - 1 }),
-      }
-      return { symbol: market, interval: '1m', limit: count, ...range }
-    },
-    readEntry: entry => {
-      const [openedAt, , , , close, volume] = Array.isArray(entry) ? entry : []
-      return { open: wholeMinuteOf(openedAt), close: priceOf(close), volume: volumeOf(volume) }
-    },
+  binance: entry => {
+    const [openedAt, , , , close, volume] = Array.isArray(entry) ? entry : []
+    return { open: wholeMinuteOf(openedAt), close: priceOf(close), volume: volumeOf(volume) }
   },
 }
 
@@ -114,9 +86,7 @@ export const CANDLES: Readonly<Record<Exchange, CandleEndpoint>> = {
 export function readCandles(json: unknown, { exchange, market, last }: CandleRequest): MinuteCandle[] {
   const what = `${exchange} candles of ${market}: the response is no list of candles`
   if (!Array.isArray(json)) throw new KimchiError('KIMCHI_ERR_REST', what)
-  const { isNewestFirst, readEntry } = CANDLES[exchange]
-  const rows = json.map(entry => readEntry(entry, market))
-  if (isNewestFirst) rows.reverse()
+  const rows = json.map(entry => ROWS[exchange](entry, market))
   const contested = contestedOf(rows)
   const candles = new Map<EpochMinute, MinuteCandle>()
   const bad = new Set<Row>()

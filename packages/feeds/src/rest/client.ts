@@ -1,15 +1,35 @@
-import type { Exchange } from '@kimchi/core'
+import { type Exchange, formatTimestamp, minuteStart } from '@kimchi/core'
 import { type Listings, parseBinanceListings, parseUpbitListings } from '../catalogue/listings.ts'
 import type { Doors } from '../door/door.ts'
 import type { Want } from '../door/way.ts'
 import type { Asked, HttpAnswer } from '../http.ts'
-import { CANDLES, type CandlePage, type CandleRequest, readCandles, UnreadableCandles } from './candles.ts'
+import { type CandlePage, type CandleRequest, readCandles, UnreadableCandles } from './candles.ts'
 import { parseTradingPrices, type TradingPrices } from './trading-prices.ts'
 
 /** ccxt, loaded once a process: it only builds paths. */
 let loading: Promise<Ccxt> | undefined
 
 type Ccxt = Awaited<ReturnType<typeof loadCcxt>>
+
+/**
+ * Where each exchange has candles, and how it is asked for some.
+ * @see docs/exchanges.md#upbit-rest @see docs/exchanges.md#binance-rest
+ */
+const candlesAt: Readonly<Record<Exchange, (request: CandleRequest) => [endpoint: string, params: object]>> =
+  {
+    upbit: ({ market, count, last }) => {
+      // `to` is exclusive on Upbit.
+      const range = last === undefined ? {} : { to: `${formatTimestamp(last)}Z` }
+      return ['candles/minutes/1', { market, count, ...range }]
+    },
+    binance: ({ market, count, last, first = last === undefined ? undefined : last - count + 1 }) => {
+      const range = {
+        ...(first === undefined ? {} : { startTime: minuteStart(first - 1) }),
+        ...(last === undefined ? {} : { endTime: minuteStart(last) - 1 }),
+      }
+      return ['klines', { symbol: market, interval: '1m', limit: count, ...range }]
+    },
+  }
 
 /**
  * Lists, candles and trading prices of both exchanges, by their raw endpoints: ccxt's unified symbols would rename
@@ -53,9 +73,9 @@ export class RestClient {
   /** The answer to such a request, read otherwise. */
   async fetchRows<T>(request: CandleRequest, read: (json: unknown) => T, want?: Want): Promise<T> {
     const { exchange } = request
-    const { path, paramsOf } = CANDLES[exchange]
+    const [endpoint, params] = candlesAt[exchange](request)
     const ccxt = await this.#endpoints()
-    return this.#doors[exchange].get(ccxt[exchange](path, paramsOf(request)), ({ json }) => read(json), want)
+    return this.#doors[exchange].get(ccxt[exchange](endpoint, params), ({ json }) => read(json), want)
   }
 
   /** The markets of Binance that trade now, by one call of weight 4. @param signal frees its place when it aborts */

@@ -1,6 +1,18 @@
 import { type Exchange, KimchiError, type KimchiErrorCode, type Milliseconds } from '@kimchi/core'
 import { OWN_WAIT_MS } from './retry-after.ts'
 
+/** The refusals that are about us, so that another base would repeat them. */
+const ABOUT_US: readonly number[] = [418, 429]
+
+/**
+ * Those that are about what we asked. A 400 or 404 without JSON comes from something else than the exchange, and is no
+ * {@link HttpError} of a REST request.
+ */
+const ABOUT_THE_REQUEST: readonly number[] = [400, 404]
+
+/** What refuses all of our requests: 418 and 429 at once, 403 and 451 when each base has said so. */
+const REFUSES_ALL: readonly number[] = [403, ...ABOUT_US, 451]
+
 /** A REST request had no answer: nobody was reached, or not in time. */
 export class Unreachable extends KimchiError {}
 
@@ -66,4 +78,17 @@ function meaningOf(status: number): string {
   if (status === 403) return 'blocked by a firewall or for the region'
   if (status === 418) return 'this address is banned'
   return status === 429 ? 'too many requests' : 'refused'
+}
+
+/** Whether a failure is its base's own, so that another one may do better. */
+export function isOfItsBase(error: unknown): boolean {
+  if (!(error instanceof HttpError)) return true
+  const { code, status } = error
+  return !ABOUT_US.includes(status) && !(code === 'KIMCHI_ERR_REST' && ABOUT_THE_REQUEST.includes(status))
+}
+
+/** Whether the exchange refuses all requests, not only one market's: a server's error does if it states a wait. */
+export function refusesAll(error: unknown): boolean {
+  if (!(error instanceof HttpError)) return false
+  return REFUSES_ALL.includes(error.status) || (error.status >= 500 && error.retryAfterMs !== undefined)
 }

@@ -8,20 +8,8 @@ import {
   messageOf,
 } from '@kimchi/core'
 import { SubscriptionRefused } from '../feed/connection-errors.ts'
-import { HttpError, isBlocked, Unreachable } from '../http-error.ts'
+import { HttpError, isBlocked, isOfItsBase, refusesAll, Unreachable } from '../http-error.ts'
 import { Retry } from '../retry.ts'
-
-/** The refusals that are about us, so that another base would repeat them. */
-const ABOUT_US: readonly number[] = [418, 429]
-
-/**
- * Those that are about what we asked. A 400 or 404 without JSON comes from something else than the exchange, and is no
- * {@link HttpError} of a REST request.
- */
-const ABOUT_THE_REQUEST: readonly number[] = [400, 404]
-
-/** What refuses all of our requests: 418 and 429 at once, 403 and 451 when each base has said so. */
-const REFUSES_ALL: readonly number[] = [403, ...ABOUT_US, 451]
 
 /** How a request waits for its turn. */
 export interface Want {
@@ -279,17 +267,4 @@ export class Way {
     else if (isBlocked(reason)) log.error(fields, `blocked by the exchange`)
     else log.warn(fields, line)
   }
-}
-
-/** Whether a failure is its base's own, so that another one may do better. */
-function isOfItsBase(error: unknown): boolean {
-  if (!(error instanceof HttpError)) return true
-  const { code, status } = error
-  return !ABOUT_US.includes(status) && !(code === 'KIMCHI_ERR_REST' && ABOUT_THE_REQUEST.includes(status))
-}
-
-/** Whether the exchange refuses all requests, not only one market's: a server's error does if it states a wait. */
-function refusesAll(error: unknown): boolean {
-  if (!(error instanceof HttpError)) return false
-  return REFUSES_ALL.includes(error.status) || (error.status >= 500 && error.retryAfterMs !== undefined)
 }

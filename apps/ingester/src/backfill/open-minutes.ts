@@ -121,7 +121,7 @@ export class OpenMinutes {
     const given = new Set<OpenCoin>()
     for (let of = this.#mostUrgent(given); of && given.size < most; of = this.#mostUrgent(given)) {
       const from = await this.#read(of)
-      const start = Math.max(from, windowStart(of.open))
+      const start = Math.max(from, newestWindow(of.open)[0])
       const minutes = of.open.flatMap(range => minutesOf(range, start))
       // Fewer of its minutes may be open than were known.
       if (minutes.length === 0 || of !== this.#mostUrgent(given)) continue
@@ -157,10 +157,7 @@ export class OpenMinutes {
   async #read(of: OpenCoin): Promise<EpochMinute> {
     const now = this.#clock.elapsed()
     const isDue = now >= of.readAt
-    const end = isDue ? this.#end : (of.open.at(-1)?.end ?? 0)
-    const oldest = dayStart(minuteOf(this.#clock.now())) - this.#days * DAY_MINUTES
-    const recent = of.reads % READS_OF_ALL === 0 ? oldest : end - RECENT_MINUTES
-    const from = Math.max(oldest, isDue ? recent : windowStart(of.open))
+    const [from, end] = isDue ? this.#dueRange(of) : newestWindow(of.open)
     // Set before Redis answers: a minute or a reconnect that is noted meanwhile is newer than the answer.
     if (isDue) Object.assign(of, { readAt: now + READ_EVERY_MS, reads: of.reads + 1 })
     const { symbol, allowed } = of.coin
@@ -170,6 +167,13 @@ export class OpenMinutes {
     })
     of.open = [...before(of.open, from), ...open]
     return from
+  }
+
+  /** The recent minutes, and every so often those of all days. */
+  #dueRange({ reads }: OpenCoin): [from: EpochMinute, end: EpochMinute] {
+    const oldest = dayStart(minuteOf(this.#clock.now())) - this.#days * DAY_MINUTES
+    const end = this.#end
+    return [reads % READS_OF_ALL === 0 ? oldest : Math.max(oldest, end - RECENT_MINUTES), end]
   }
 
   /** The coin to fill next, but for these. One that is due to be read may have the newest minutes open. */
@@ -197,10 +201,11 @@ function readAgain(coin: OpenCoin): void {
   Object.assign(coin, { readAt: Number.NEGATIVE_INFINITY, reads: 0 })
 }
 
-/** Where the window of the newest of these minutes starts: a block of Upbit lies within one of Binance. */
-function windowStart(ranges: readonly MinuteRange[]): EpochMinute {
-  const newest = (ranges.at(-1)?.end ?? 0) - 1
-  return newest - (newest % BLOCK_MINUTES.upbit)
+/** Where the newest of these minutes lie, within one block of Upbit, which lies within one of Binance. */
+function newestWindow(ranges: readonly MinuteRange[]): [from: EpochMinute, end: EpochMinute] {
+  const end = ranges.at(-1)?.end ?? 0
+  const newest = end - 1
+  return [Math.max(ranges[0]?.start ?? 0, newest - (newest % BLOCK_MINUTES.upbit)), end]
 }
 
 /** The parts of the ranges before a minute. */

@@ -69,6 +69,20 @@ t.test('minutes before the days that are filled are left alone, though of the sa
   t.strictSame(await order(next, 2), [['BTC', 1_440, 1_449]])
 })
 
+t.test('minutes that have grown too old while they waited are forgotten', async t => {
+  const { clock, redis, openMinutes, next } = open({ at: D + 1_439, days: 0 })
+  redis.set('BTC', [{ start: D + 1_410, end: D + 1_420 }])
+  openMinutes.follow([BTC])
+  const window = await next()
+  if (window !== undefined) openMinutes.fail(window, new Error('socket hang up'))
+  t.equal(await next(), undefined)
+  t.equal(openMinutes.count, 10)
+  redis.delete('BTC')
+  await clock.advance(35_000)
+  t.equal(await next(), undefined)
+  t.equal(openMinutes.count, 0)
+})
+
 t.test('open minutes of the last ten come before all others, then the newer block of Binance', async t => {
   const { redis, openMinutes, next } = open({ days: 2 })
   redis.set('BTC', [

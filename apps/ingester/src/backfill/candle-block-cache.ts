@@ -39,14 +39,6 @@ export const CONFIRM_MISSING_AFTER_MS: Milliseconds = MINUTE_MS
  */
 const MAX_BLOCKS = 270
 
-/** A block that is to be fetched. */
-interface BlockRequest {
-  readonly exchange: Exchange
-  readonly market: Market
-  readonly start: EpochMinute
-  readonly newest: EpochMinute
-}
-
 interface CachedBlock {
   /** The newest minute whose candles were complete when the block was fetched. */
   readonly completeTo: EpochMinute
@@ -153,7 +145,7 @@ export class CandleBlockCache {
     const known = this.#blocks.get(key)
     let entry = known
     if (entry === undefined || !this.#isUsable(entry, minute, newest)) {
-      const block = this.#fetchBlock({ exchange, market, start, newest }, known?.fetched)
+      const block = this.#fetchBlock(exchange, market, start, newest, known?.fetched)
       entry = { completeTo: newest, fetchedAt: this.#clock.elapsed(), block }
     }
     this.#keep(key, entry)
@@ -190,7 +182,10 @@ export class CandleBlockCache {
 
   /** @param previous what was answered before, at least a minute ago if something was missing in it */
   async #fetchBlock(
-    { exchange, market, start, newest }: BlockRequest,
+    exchange: Exchange,
+    market: Market,
+    start: EpochMinute,
+    newest: EpochMinute,
     previous: CandleBlock | undefined,
   ): Promise<CandleBlock> {
     const last = Math.min(start + BLOCK_MINUTES[exchange] - 1, newest)

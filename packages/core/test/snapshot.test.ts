@@ -53,20 +53,6 @@ t.test('a snapshot has a sample for each coin, or a gap with the prices of its m
   t.strictSame(takeSnapshot(record(...WHOLE).before(M), []), { minute: M, samples: [], gaps: [] })
 })
 
-t.test('each leg is the last price before M, even when frames of the next minute have arrived', async t => {
-  const latest = record(
-    ...WHOLE,
-    upbitTick('KRW-BTC', 1, at(0)),
-    upbitTick('KRW-USDT', 1, at(0.1)),
-    binanceTick('BTCUSDT', 1, at(0.5)),
-  )
-  latest.record(upbitTick('KRW-BTC', 99_100_000, at(-0.001), { receivedAt: at(0.9) }))
-  t.strictSame(outcomes(latest), [[99_100_000, 70_000, 1_400]])
-  latest.record(upbitTick('KRW-SOL', 1, at(2, M + 1)))
-  latest.record(binanceTick('SOLUSDT', 1, at(2, M + 1)))
-  t.strictSame(outcomes(latest, M + 1), [[1, 1, 1]])
-})
-
 t.test('a coin quiet on Binance is carried for as long, a seed counting as a trade', async t => {
   const eth = upbitTick('KRW-ETH', 5_000_000, at(-9))
   const seeded = (seconds: number) => record(...WHOLE, eth, seed('ETHUSDT', 3_500, at(seconds)))
@@ -112,18 +98,6 @@ t.test('the minute is behind until both streams have passed M', async t => {
   t.strictSame(outcomes(latest), ['behind'])
   if (binance) latest.record(binance)
   t.strictSame(outcomes(latest), [[99_000_000, 70_000, 1_400]])
-})
-
-t.test('after a interruption before M each coin is a gap until its prices are received again', async t => {
-  const latest = record(...WHOLE)
-  latest.miss('upbit', undefined, at(-2))
-  t.strictSame(outcomes(latest), ['no-rate'])
-  latest.record(upbitTick('KRW-USDT', 1_400, at(-20), { receivedAt: at(-1), origin: 'snapshot' }))
-  t.strictSame(outcomes(latest), ['no-upbit-price'])
-  latest.record(upbitTick('KRW-BTC', 99_000_000, at(-3), { receivedAt: at(-1), origin: 'snapshot' }))
-  t.strictSame(outcomes(latest), [[99_000_000, 70_000, 1_400]])
-  latest.miss('binance', undefined, at(-0.2))
-  t.strictSame(outcomes(latest), ['no-binance-price'])
 })
 
 t.test('a market halted on either exchange is a gap, and others are not affected', async t => {

@@ -35,43 +35,11 @@ const legs = {
 const outcomeOf = (changes: Partial<typeof legs>) =>
   candleSampleOrGap({ symbol: 'BTC' }, M, { ...legs, ...changes })
 
-t.test('takes the closes of the candles that open a minute before M, and no later ones', async t => {
-  const [upbit, binance] = [block([-2, 1], [-1, 141_400_000], [0, 2]), block([-1, 100_000], [0, 3])]
-  t.strictSame(outcomeOf({ upbit, binance }), {
-    symbol: 'BTC',
-    minute: M,
-    upbitKrw: 141_400_000,
-    binanceUsdt: 100_000,
-    usdtKrw: 1_400,
-    premiumE4: 10_000,
-    source: 'candle',
-  })
-})
-
 t.test('carries an Upbit close over minutes without trades for sixty minutes, not longer', async t => {
   t.match(outcomeOf({ upbit: block([-60, 141_400_000]) }), { upbitKrw: 141_400_000 })
   t.equal(outcomeOf({ upbit: block([-61, 141_400_000]) }), 'no-upbit-price')
   t.equal(outcomeOf({ rate: block([-61, 1_400]) }), 'no-rate')
 })
-
-t.test('an exchange without any trade in the minute was down: a gap, whatever could be carried', async t => {
-  const [old, flat] = [block([-2, 1_400]), block([-1, 100_000, 0])]
-  t.equal(outcomeOf({ upbit: old, rate: old, upbitReference: old }), 'upbit-down')
-  t.equal(outcomeOf({ binance: flat, binanceReference: flat }), 'binance-down')
-})
-
-t.test(
-  'a price of Binance is carried over candles without volume for sixty minutes since its last trade',
-  async t => {
-    const idle = (since: number) =>
-      block(
-        [since, 100_000],
-        ...Array.from({ length: -since - 1 }, (_, at): Candle => [since + 1 + at, 1, 0]),
-      )
-    t.match(outcomeOf({ binance: idle(-60) }), { binanceUsdt: 100_000 })
-    t.equal(outcomeOf({ binance: idle(-61) }), 'no-binance-price')
-  },
-)
 
 t.test('a minute of which Binance has no candle is one in which it was down', async t => {
   const missing = new Map([[M, 'confirmed' as const]])

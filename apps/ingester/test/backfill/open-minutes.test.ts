@@ -137,17 +137,6 @@ t.test(
   },
 )
 
-// docs/faults.md, 109
-t.test('open minutes are read at once when Redis is connected again', async t => {
-  const { redis, openMinutes, next } = open()
-  openMinutes.follow([BTC, ETH])
-  t.equal(await next(), undefined)
-  redis.set('ETH', [{ start: D + 598, end: D + 599 }])
-  t.equal(await next(), undefined)
-  openMinutes.readAgain()
-  t.strictSame(await order(next, 2), [['ETH', 598, 598]])
-})
-
 // docs/faults.md, 15
 t.test('the minute of the start is open at once, whatever the second', async t => {
   for (const secondsInto of [0, 1, 5, 9, 10, 30, 59]) {

@@ -95,26 +95,6 @@ t.test('gaps of any shape are filled, and a live sample is never replaced', asyn
   )
 })
 
-// docs/faults.md, 41
-t.test('one coin’s failure delays that coin alone, and it waits longer and longer', async t => {
-  const { start, check, clock, isWhole } = await openBench(t, exchanges)
-  simulator.faults.set({ kind: 'refuse', exchange: 'upbit', market: 'KRW-ETH', status: 500, on: 'rest' })
-  const { status } = start([ETH, BTC, KNC])
-  await passUntil(clock, 'the others are whole', isWhole([BTC, KNC]))
-  await passUntil(clock, 'it waits', () => status().troubled.length > 0)
-  t.match(await check([BTC, KNC], 357), RIGHT)
-  t.match(status(), { troubled: [{ symbol: 'ETH', reason: /HTTP 500/ }], problem: undefined })
-  const asked = () => requestsFor('upbit').filter(({ market }) => market === 'KRW-ETH').length
-  const first = asked()
-  await clock.advance(3_500_000)
-  await passUntil(clock, 'an hour', () => clock.now() > at(420))
-  t.ok(asked() - first <= 30, `${asked() - first} attempts in its first hour`)
-  simulator.faults.clear()
-  await passUntil(clock, 'it is whole too', () => status().troubled.length === 0, 5_000)
-  await passUntil(clock, 'and everything is filled', () => status().open === 0, 1_000)
-  t.match(await check([ETH], 361), RIGHT)
-})
-
 t.test(
   'a Redis that comes back empty, without functions, is filled again; until then it is named',
   async t => {

@@ -3,8 +3,7 @@ import { type Clock, DAY_MS, minuteOf } from '@kimchi/core'
 import { systemClock } from '@kimchi/runtime'
 import { ask as send, startRedis } from '@kimchi/testkit'
 import t from 'tap'
-import { openRaw } from './raw.ts'
-import { ask, eventually, getJson, openTestWriter, sampleOf, startReplica, startTestApi } from './stack.ts'
+import { ask, eventually, getJson, openTestWriter, sampleOf, startTestApi } from './stack.ts'
 
 const now = () => minuteOf(Date.now())
 
@@ -50,15 +49,4 @@ t.test('who is connected while the API closes is told so, and answered', async t
   t.equal((await ask(`${api.ops}/serving`)).status, 503, 'no more requests for it')
   await eventually('its last response', async () => (await connection()) === 'close')
   await closed
-})
-
-t.test('a replica ends in order beside a connection that has said nothing', async t => {
-  const redis = await startRedis(t)
-  const replica = await startReplica(t, redis.url, { nothing: true })
-  const silent = await openRaw(replica.port)
-  // It listens a moment before it hears signals.
-  await ask(`${replica.ops}/live`)
-  const code = await replica.end('SIGTERM')
-  await silent.closed
-  t.equal(code, 0)
 })

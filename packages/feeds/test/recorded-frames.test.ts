@@ -107,13 +107,3 @@ t.test('every recorded Binance miniTicker decodes to its exact tick', { skip }, 
     binanceTick('BTCUSDT', 86_128.01, 1_791_296_828_016),
   ])
 })
-
-t.test('real frames cut at any byte are malformed and nothing else', { skip }, async t => {
-  const line = recordedText('single-frames/upbit-ws.2021-2025.jsonl').split('\n')[0] ?? ''
-  const frame = Buffer.from(line)
-  const decoder = upbit()
-  for (let length = 0; length < frame.length; length++) {
-    if (decoder(frame.subarray(0, length), NOW).kind !== 'malformed') t.fail(`cut at ${length}`)
-  }
-  t.equal(decoder(frame, NOW).kind, 'tick')
-})

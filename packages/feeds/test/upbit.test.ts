@@ -77,12 +77,6 @@ t.test(
   },
 )
 
-t.test('error frames are errors', async t => {
-  const error = (name: unknown, message: unknown) => decode({ error: { name, message } })
-  t.match(error('NO_CODES', 'no codes'), { kind: 'error', message: /NO_CODES.*no codes/ })
-  t.match(error(404, { deep: [] }), { kind: 'error', message: /404/ })
-})
-
 t.test('all else is ignored, and a market without a last trade while it does not trade', async t => {
   for (const frame of [
     { status: 'UP' },

@@ -31,6 +31,7 @@ t.test('what cannot be read is skipped and counted, the rest is served', async t
     ['BTC'],
   )
   t.equal(board.corrupt, 4)
+  t.equal(board.prices, 'live')
   t.strictSame([...board.todayRows.keys()].sort(), ['BTC', 'ETH'])
   await raw.hdel(dailyKey('ETH'), dateOf(today))
   t.match(await ask('kp_check', 'ETH'), [

@@ -1,39 +1,6 @@
 import { type Day, dateOf, foldDays, type Sample } from '@kimchi/core'
 import t from 'tap'
-import {
-  BTC,
-  dailyKey,
-  ETH,
-  mendUncounted,
-  openStore,
-  rowOf,
-  sampleOf,
-  samplesKey,
-  writerOn,
-} from './fixtures.ts'
-
-t.test('what is written is what is read', async t => {
-  const { writer, reader, now } = await openStore(t, { coins: [BTC, ETH] })
-  const btc = sampleOf('BTC', now)
-  const eth = sampleOf('ETH', now, 5_123_456.75)
-  t.match(await writer.write({ minute: now, samples: [eth, btc] }), {
-    stored: 2,
-    duplicates: 0,
-    refused: [],
-    primary: /^[0-9a-f]{40}$/,
-  })
-  const board = await reader.readBoard()
-  t.strictSame(board.rows, [rowOf(btc), rowOf(eth)])
-  t.strictSame(board.coins, [
-    { ...BTC, order: 0 },
-    { ...ETH, order: 1 },
-  ])
-  t.equal(board.prices, 'live')
-  t.equal(board.corrupt, 0)
-  t.strictSame([board.todayRows.get('BTC')], foldDays([btc]))
-  t.strictSame(await reader.readDays('ETH'), { entries: foldDays([eth]), corrupt: 0 })
-  t.strictSame(await reader.readSamples('BTC', now - 1, now + 1), { entries: [btc], corrupt: 0 })
-})
+import { BTC, dailyKey, ETH, mendUncounted, openStore, sampleOf, samplesKey, writerOn } from './fixtures.ts'
 
 t.test('the minute is published only when something was stored or removed', async t => {
   const { redis, writer, now } = await openStore(t)

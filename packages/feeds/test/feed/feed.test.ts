@@ -6,7 +6,7 @@ import { binanceProtocol } from '../../src/binance.ts'
 import { subscribedMarkets } from '../../src/feed/subscribed-markets.ts'
 import { RestClient } from '../../src/rest/client.ts'
 import { upbitProtocol } from '../../src/upbit.ts'
-import { AT, createRest, openDoors, openScripted, simulate, watchFeed } from '../harness.ts'
+import { AT, openDoors, openScripted, simulate, watchFeed } from '../harness.ts'
 import {
   acknowledge,
   miniTicker,
@@ -18,53 +18,6 @@ import {
 
 /** The markets that Upbit's feed always subscribes to. */
 const ALWAYS = subscribedMarkets('upbit', [])
-
-t.test('Upbit: every market brings a snapshot, then ticks of its trades, on one connection', async t => {
-  const simulator = await simulate(t)
-  const { feed, ticks } = watchFeed(t, {
-    protocol: upbitProtocol,
-    bases: simulator.env.UPBIT_WS_URL,
-    markets: ['KRW-ETH', 'KRW-DOT'],
-  })
-  await eventually('stream ticks of BTC', () =>
-    ticks.some(({ origin, market }) => origin === 'stream' && market === 'KRW-BTC'),
-  )
-  const snapshots = ticks.filter(({ origin }) => origin === 'snapshot').map(({ market }) => market)
-  t.strictSame(
-    snapshots.sort(),
-    ['KRW-BTC', 'KRW-DOT', 'KRW-ETH', 'KRW-SOL', 'KRW-USDT', 'KRW-XRP'],
-    'those that are always subscribed to included',
-  )
-  t.equal(simulator.connections('upbit'), 1)
-  t.match(feed.status(), { exchange: 'upbit', state: 'up', attempts: 1, malformed: 0 })
-})
-
-t.test('Binance: every market that trades brings frames and one seed', async t => {
-  const simulator = await simulate(t)
-  const clock = createManualClock(AT)
-  const rest = createRest(simulator.url, { clock })
-  const { feed, ticks, tradable } = watchFeed(
-    t,
-    {
-      protocol: binanceProtocol,
-      bases: simulator.env.BINANCE_WS_URL,
-      fetchTradingPrices: () => rest.fetchTradingPrices(),
-      markets: ['ETHUSDT', 'NOSUCHUSDT'],
-    },
-    clock,
-  )
-  await eventually('seeds', () => tradable.size === 2)
-  const seeds = ticks.filter(({ origin }) => origin === 'seed')
-  t.strictSame(seeds.map(({ market }) => market).sort(), ['BTCUSDT', 'ETHUSDT'])
-  t.ok(
-    seeds.every(
-      ({ eventAt, receivedAt, tradedAt }) => eventAt === AT && receivedAt === AT && tradedAt === AT,
-    ),
-  )
-  t.match(feed.status(), { statusFailures: 0, statusAt: AT, lastError: undefined })
-  await passUntil(clock, 'a second answer', () => tradable.size === 3)
-  t.strictSame(Object.fromEntries(tradable), { BTCUSDT: true, ETHUSDT: true, NOSUCHUSDT: false })
-})
 
 t.test('a trading status that fails changes nothing, is counted and requested again', async t => {
   let calls = 0
@@ -86,7 +39,8 @@ t.test('a trading status that fails changes nothing, is counted and requested ag
   await clock.advance(1_000)
   t.equal(calls, 3)
   t.match(feed.status(), { statusFailures: 2, statusAt: AT + 1_125, lastError: { message: 'no answer' } })
-  t.match(ticks, [{ origin: 'stream' }, { market: 'BTCUSDT', price: 5, origin: 'seed' }])
+  const seed = { market: 'BTCUSDT', price: 5, origin: 'seed', tradedAt: AT + 1_125, tradable: true }
+  t.match(ticks, [{ origin: 'stream' }, seed])
 })
 
 // docs/faults.md, 59

@@ -35,6 +35,10 @@ const failed = files.filter((_, index) => {
 // scripts/test.mjs names them last, after all workspaces.
 mkdirSync('.tap', { recursive: true })
 writeFileSync('.tap/failed', failed.join('\n'))
+// After tap's own last lines.
+process.once('exit', () => {
+  if (failed.length > 0) console.error(`failed; alone: npx run-tests ${failed.join(' ')}`)
+})
 rmSync(claims, { recursive: true })
 
 /** @param {string} folder */

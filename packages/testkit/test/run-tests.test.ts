@@ -31,6 +31,7 @@ t.test('a test that fails or throws fails the run, and the files after it run', 
   t.match(output, /\bnot ok \d+ - no\n/)
   t.match(output, /\bnot ok \d+ - test\/throws/)
   t.strictSame(failed, ['test/fails.test.ts', 'test/throws.test.ts'], 'and they are named')
+  t.match(output, /\nfailed; alone: npx run-tests test\/fails.test.ts test\/throws.test.ts$/)
 })
 
 t.test('a test that hangs or ends too early fails the run', async t => {

@@ -10,7 +10,6 @@ const documentOf = (rows: DayRows, days: number, of = coin) =>
   createHistory(rows, of, MINUTE, pLimit(2)).document(days)
 const textOf = (rows: DayRows, days: number, of = coin) => documentOf(rows, days, of).body.join('')
 const read = (rows: DayRows, days: number) => JSON.parse(textOf(rows, days))
-const dates = (rows: DayRows, days: number) => read(rows, days).data.map((row: { date: string }) => row.date)
 const tagOf = (rows: DayRows, of = coin) => documentOf(rows, 1, of).tag
 
 const rows = dayRows([...daysBefore('2026-11-20', 3), dayOf('2026-11-20', 786)])
@@ -22,14 +21,6 @@ t.test('a history has the contract’s fields in their order, in percent, the av
     '{"result":"ok","symbol":"BTC","name":"Bitcoin","count":1,"data":[{"date":"2026-11-20","open_pct":-1.5,' +
       '"high_pct":2.5,"low_pct":-1.5,"close_pct":0.0001,"avg_pct":0.3334,"samples":3}]}',
   )
-})
-
-t.test('the newest N days come ascending, however many are asked for', async t => {
-  const all = ['2026-11-17', '2026-11-18', '2026-11-19', '2026-11-20']
-  for (const days of [1, 2, 3, 4, 5, 365, 3650]) {
-    t.strictSame(dates(rows, days), all.slice(-days))
-    t.equal(read(rows, days).count, Math.min(days, 4))
-  }
 })
 
 t.test('the newest day is replaced by a newer state of itself, never by an older one', async t => {

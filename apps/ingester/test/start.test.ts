@@ -1,9 +1,9 @@
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { type Clock, type Log, MINUTE_MS, type Milliseconds } from '@kimchi/core'
 import { systemClock } from '@kimchi/runtime'
 import { type Simulator, type SimulatorOptions, startSimulator } from '@kimchi/simulator'
-import { ask, createMemoryLog, eventually, startRedis } from '@kimchi/testkit'
+import { ask, createMemoryLog, eventually, listen, startRedis } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { readConfig } from '../src/config.ts'
 import { startIngester } from '../src/start.ts'
@@ -116,9 +116,8 @@ t.test('starts without Redis and exchanges, says so, and has rows seconds after 
   const redis = await startRedis(t)
   await redis.kill()
   // Somebody who hangs up on everyone: the port stays ours until the exchanges come.
-  const nobody = createServer(socket => socket.destroy()).listen(0, '127.0.0.1')
-  await once(nobody, 'listening')
-  const { port } = nobody.address() as AddressInfo
+  const nobody = createServer(socket => socket.destroy())
+  const port = await listen(t, nobody)
   const clock = clockBeforeMinute()
   const { ready, ops } = await start(t, redis.url, `http://127.0.0.1:${port}`, { clock })
   t.match(await ready(), { status: 503 })

@@ -91,15 +91,6 @@ t.test('an Upbit snapshot sets prices but does not show that the exchange is up'
   t.strictSame(outcomes(latest), [[99_000_000, 70_000, 1_400]])
 })
 
-t.test('the minute is behind until both streams have passed M', async t => {
-  const [upbit, binance] = PASSED
-  t.strictSame(outcomes(record(UPBIT_BTC, RATE, BINANCE_BTC), M, [BTC, ETH]), ['behind', 'behind'])
-  const latest = record(UPBIT_BTC, RATE, BINANCE_BTC, ...(upbit ? [upbit] : []))
-  t.strictSame(outcomes(latest), ['behind'])
-  if (binance) latest.record(binance)
-  t.strictSame(outcomes(latest), [[99_000_000, 70_000, 1_400]])
-})
-
 t.test('a market halted on either exchange is a gap, and others are not affected', async t => {
   const eth = [upbitTick('KRW-ETH', 5_000_000, at(-9)), binanceTick('ETHUSDT', 3_500, at(-1))]
   t.strictSame(

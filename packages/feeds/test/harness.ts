@@ -1,5 +1,4 @@
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import {
   type Context,
   type Interruption,
@@ -10,7 +9,7 @@ import {
 } from '@kimchi/core'
 import { createManualClock, type ManualClock } from '@kimchi/core/testing'
 import { startSimulator } from '@kimchi/simulator'
-import { createMemoryLog, eventually, passUntil } from '@kimchi/testkit'
+import { createMemoryLog, eventually, listen, passUntil } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { createDoors, type DoorOptions } from '../src/door/door.ts'
 import { type Feed, type FeedOptions, openFeed } from '../src/feed/feed.ts'
@@ -154,13 +153,7 @@ export function createRest(
 
 /** An HTTP server that answers as a test says. */
 export async function serve(t: Test, answer: RequestListener) {
-  const server = createServer(answer)
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `http://127.0.0.1:${await listen(t, createServer(answer))}`
 }
 
 /** A simulator that is closed at the end of the test. */

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
+import { listen } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { type WebSocket, WebSocketServer } from 'ws'
 
@@ -57,13 +58,11 @@ export async function scriptExchange(t: Test, autoPong = true) {
       peers.push(peer)
     })
   })
-  await new Promise<void>(resolve => http.listen(0, '127.0.0.1', resolve))
+  const url = `ws://127.0.0.1:${await listen(t, http)}`
   t.teardown(() => {
     for (const socket of sockets) socket.destroy()
-    return new Promise(resolve => http.close(resolve))
   })
-  const { port } = http.address() as AddressInfo
-  return { url: `ws://127.0.0.1:${port}`, peers, sockets, state }
+  return { url, peers, sockets, state }
 }
 
 /** Answers the handshake by a refusal over HTTP. */

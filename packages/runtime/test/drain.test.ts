@@ -5,18 +5,14 @@ import type { Milliseconds } from '@kimchi/core'
 import t, { type Test } from 'tap'
 import { drain } from '../src/drain.ts'
 
-async function listen(t: Test): Promise<Server> {
+async function listen(t: Test) {
   const server = createServer((_request, response) => response.end('here'))
   await once(server.listen(0, '127.0.0.1'), 'listening')
   t.teardown(() => {
     server.closeAllConnections()
     server.close()
   })
-  return server
-}
-
-function portOf(server: Server): number {
-  return (server.address() as AddressInfo).port
+  return { server, port: (server.address() as AddressInfo).port }
 }
 
 /** What a request gets: the `Connection` header of its response, or the code of its error. */
@@ -49,8 +45,7 @@ async function drained(
 }
 
 t.test('a server that nobody is connected to still answers for a second', async t => {
-  const server = await listen(t)
-  const port = portOf(server)
+  const { server, port } = await listen(t)
   const seen: unknown[] = []
   const waited = await drained(server, async at => {
     if (at === 1_000) await NEVER
@@ -62,8 +57,7 @@ t.test('a server that nobody is connected to still answers for a second', async 
 })
 
 t.test('a second as before, then no new connections, and each response is the last', async t => {
-  const server = await listen(t)
-  const port = portOf(server)
+  const { server, port } = await listen(t)
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   t.equal(await ask(port, agent), 'keep-alive')
   const both = async () => [await connects(port), await ask(port, agent)]
@@ -80,8 +74,7 @@ t.test('a second as before, then no new connections, and each response is the la
 })
 
 t.test('a client that connects while the listener closes is answered', async t => {
-  const server = await listen(t)
-  const port = portOf(server)
+  const { server, port } = await listen(t)
   const staying = connect(port, '127.0.0.1')
   await once(server, 'connection')
   let last: Promise<unknown> | undefined
@@ -93,7 +86,7 @@ t.test('a client that connects while the listener closes is answered', async t =
 })
 
 t.test('a server whose turns take long stops accepting after half a second', async t => {
-  const server = await listen(t)
+  const { server } = await listen(t)
   let looks = 0
   await drained(
     server,
@@ -104,8 +97,8 @@ t.test('a server whose turns take long stops accepting after half a second', asy
 })
 
 t.test('a client that stays connected without a request is cut after two seconds', async t => {
-  const server = await listen(t)
-  const socket = connect(portOf(server), '127.0.0.1')
+  const { server, port } = await listen(t)
+  const socket = connect(port, '127.0.0.1')
   const cut = once(socket.resume(), 'close', { signal: AbortSignal.timeout(60_000) })
   await once(server, 'connection')
   t.equal(await drained(server, async () => {}), 2_000)

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import { MINUTE_MS, type Milliseconds } from '@kimchi/core'
+import { type EpochMs, MINUTE_MS, type Milliseconds } from '@kimchi/core'
 import type { Network } from '@kimchi/ingester'
 import { startRedis, type Teardown } from '@kimchi/testkit'
 import { standingClock } from '../faketime.ts'
@@ -114,11 +114,12 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
     /**
      * Brings back what was stored at the last SAVE: a server that lacks the last writes.
      * @param isCut or else the primary changes behind connections that stay: who writes the next minute sees it
+     * @param backAt when the first of those who write is not paused
      */
-    reload: async (isCut: boolean) => {
+    reload: async (isCut: boolean, backAt: EpochMs) => {
       await admin('DEBUG', 'RELOAD', 'NOSAVE')
       await admin('DEBUG', 'CHANGE-REPL-ID')
-      Object.assign(state, { lostAt: world.now, noticedAt: isCut ? world.now : Number.POSITIVE_INFINITY })
+      Object.assign(state, { lostAt: world.now, noticedAt: isCut ? backAt : Number.POSITIVE_INFINITY })
       if (isCut) cut()
     },
     /** Whether it does what it is asked for. */

@@ -38,7 +38,7 @@ export const REDIS_KINDS: Kinds = {
         const hosts = ingesters.map(({ host }) => host)
         const from = Math.max(lostAt - 5 * MINUTE_MS, ...hosts.map(host => host.startedAt + MINUTE_MS))
         const confirmed = await sourcesFrom(redis.raw, from)
-        await redis.reload(isCut)
+        await redis.reload(isCut, Math.min(...hosts.map(({ pausedUntil }) => pausedUntil)))
         const check = async () => {
           // What an ingester that has ended had written, candles have to bring back.
           const isCalm = (host: Host, i: number) => ingesters[i]?.host === host && host.troubledUntil < lostAt

@@ -1,5 +1,5 @@
 import type { Clock, EpochMs, Milliseconds } from '@kimchi/core'
-import { settled } from '@kimchi/core/testing'
+import { settled } from '@kimchi/testkit/manual-clock'
 import { Draws } from '../seeded-random.ts'
 
 interface WorldEvent {

@@ -7,9 +7,9 @@ import {
   type Milliseconds,
   type Tick,
 } from '@kimchi/core'
-import { createManualClock, type ManualClock } from '@kimchi/core/testing'
 import { startSimulator } from '@kimchi/simulator'
 import { createMemoryLog, eventually, listen, passUntil } from '@kimchi/testkit'
+import { createManualClock, type ManualClock } from '@kimchi/testkit/manual-clock'
 import type { Test } from 'tap'
 import { createDoors, type DoorOptions } from '../src/door/door.ts'
 import { type Feed, type FeedOptions, openFeed } from '../src/feed/feed.ts'

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
-import { createManualClock } from '@kimchi/core/testing'
 import { eventually } from '@kimchi/testkit'
+import { createManualClock } from '@kimchi/testkit/manual-clock'
 import t from 'tap'
 import { fetchJson, userAgentOf } from '../src/http.ts'
 import { AT, serve } from './harness.ts'

@@ -1,5 +1,5 @@
-import { createManualClock } from '@kimchi/core/testing'
 import { createMemoryLog } from '@kimchi/testkit'
+import { createManualClock } from '@kimchi/testkit/manual-clock'
 import t from 'tap'
 import { httpErrorOf } from '../src/http-error.ts'
 import { Retry } from '../src/retry.ts'

@@ -1,6 +1,6 @@
 import { foldDays, KimchiError } from '@kimchi/core'
-import { createManualClock } from '@kimchi/core/testing'
 import { createMemoryLog, passUntil } from '@kimchi/testkit'
+import { createManualClock } from '@kimchi/testkit/manual-clock'
 import t from 'tap'
 import { MinuteQueue, type MinuteQueueOptions, QUEUE_CAPACITY } from '../src/minute-queue.ts'
 import type { SampleBatch, WriteResult } from '../src/writer.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Milliseconds } from '@kimchi/core'
-import type { ManualClock } from '@kimchi/core/testing'
+import type { ManualClock } from './manual-clock.ts'
 import { untilIdle } from './until-idle.ts'
 
 const LONGEST_MS: Milliseconds = 180_000

@@ -1,6 +1,6 @@
 import { type Coin, DAY_MINUTES, type EpochMinute, minuteOf, minuteStart } from '@kimchi/core'
-import { createManualClock } from '@kimchi/core/testing'
 import type { CandleRequest, MinuteCandle } from '@kimchi/feeds'
+import { createManualClock } from '@kimchi/testkit/manual-clock'
 import t from 'tap'
 import { Backfill, COINS_AT_ONCE } from '../../src/backfill/run-backfill.ts'
 import { silent } from '../support/backfill-bench.ts'

@@ -1,7 +1,7 @@
 import { type Coin, minuteStart } from '@kimchi/core'
-import { createManualClock } from '@kimchi/core/testing'
 import type { CandleRequest, MinuteCandle } from '@kimchi/feeds'
 import { createMemoryLog } from '@kimchi/testkit'
+import { createManualClock } from '@kimchi/testkit/manual-clock'
 import t from 'tap'
 import { CandleBlock } from '../../src/backfill/candle-block.ts'
 import { CandleBlockCache } from '../../src/backfill/candle-block-cache.ts'

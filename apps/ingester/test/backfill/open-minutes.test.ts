@@ -1,7 +1,7 @@
 import { type Coin, HOUR_MS, minuteStart } from '@kimchi/core'
-import { createManualClock } from '@kimchi/core/testing'
 import { HttpError } from '@kimchi/feeds'
 import type { MinuteRange } from '@kimchi/store'
+import { createManualClock } from '@kimchi/testkit/manual-clock'
 import t from 'tap'
 import { OpenMinutes } from '../../src/backfill/open-minutes.ts'
 import { BTC, ETH, silent } from '../support/backfill-bench.ts'

@@ -1,7 +1,7 @@
 import { DAY_MINUTES, dateOf, dayStart, minuteOf, minuteStart, type Sample } from '@kimchi/core'
-import { createManualClock } from '@kimchi/core/testing'
 import { openRedis, SampleReader, SampleWriter } from '@kimchi/store'
 import { createMemoryLog, eventually, startRedis, stayClearOfMidnight } from '@kimchi/testkit'
+import { createManualClock } from '@kimchi/testkit/manual-clock'
 import t, { type Test } from 'tap'
 import { DayMending, type DayMendingOptions } from '../../src/minute/mend-days.ts'
 import { coinOf } from '../support/market.ts'

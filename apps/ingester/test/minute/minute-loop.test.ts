@@ -1,7 +1,7 @@
 import { type Exchange, HOUR_MS, LatestTicks, MINUTE_MS, minuteOf, minuteStart } from '@kimchi/core'
-import { createManualClock } from '@kimchi/core/testing'
 import type { SampleBatch } from '@kimchi/store'
 import { createMemoryLog } from '@kimchi/testkit'
+import { createManualClock } from '@kimchi/testkit/manual-clock'
 import t, { type Test } from 'tap'
 import { MinuteLoop, type MinuteReport, minuteTurns } from '../../src/minute/minute-loop.ts'
 import { coinOf } from '../support/market.ts'

@@ -8,7 +8,6 @@ import {
   minuteOf,
   minuteStart,
 } from '@kimchi/core'
-import { createManualClock } from '@kimchi/core/testing'
 import { createDoors, type DoorOptions, type Doors, RestClient } from '@kimchi/feeds'
 import { createLogger, systemClock } from '@kimchi/runtime'
 import { createSimulator, DEFAULT_COINS, type SimulatorOptions } from '@kimchi/simulator'
@@ -21,6 +20,7 @@ import {
   stayClearOfMidnight,
   type TestRedis,
 } from '@kimchi/testkit'
+import { createManualClock } from '@kimchi/testkit/manual-clock'
 import type { Test } from 'tap'
 import { Backfill, type BackfillOptions } from '../../src/backfill/run-backfill.ts'
 import { withTrades } from './market.ts'

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type EpochMinute, MINUTE_MS, minuteOf, minuteStart } from '@kimchi/core'
-import { createManualClock, type ManualClock } from '@kimchi/core/testing'
 import { createSimulator, type SimulatorOptions } from '@kimchi/simulator'
 import { loadLibrary, openRedis, SampleReader } from '@kimchi/store'
 import {
@@ -15,6 +14,7 @@ import {
   startRedis,
   untilIdle,
 } from '@kimchi/testkit'
+import { createManualClock, type ManualClock } from '@kimchi/testkit/manual-clock'
 import type { Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { type Ingester, startIngester } from '../../src/start.ts'

@@ -1,7 +1,7 @@
 // Imports of coins that trade each minute, without exchanges and Redis: node long-import.ts COINS DAYS
 import { type Coin, minuteOf } from '@kimchi/core'
-import { createManualClock } from '@kimchi/core/testing'
 import type { MinuteCandle } from '@kimchi/feeds'
+import { createManualClock } from '@kimchi/testkit/manual-clock'
 import { HistoryImport } from '../../src/backfill/import-history.ts'
 
 const [count = 0, days = 0] = process.argv.slice(2).map(Number)

@@ -1,6 +1,6 @@
 import { KimchiError } from '@kimchi/core'
-import { createManualClock } from '@kimchi/core/testing'
 import { createMemoryLog, eventually, passUntil } from '@kimchi/testkit'
+import { createManualClock } from '@kimchi/testkit/manual-clock'
 import t, { type Test } from 'tap'
 import { binanceProtocol } from '../../src/binance.ts'
 import { type Want, Way } from '../../src/door/way.ts'

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Exchange, Milliseconds } from '@kimchi/core'
-import { createManualClock } from '@kimchi/core/testing'
 import { eventually, responseOf } from '@kimchi/testkit'
+import { createManualClock } from '@kimchi/testkit/manual-clock'
 import t, { type Test } from 'tap'
 import { binanceProtocol } from '../../src/binance.ts'
 import type { Want } from '../../src/door/way.ts'

@@ -1,6 +1,6 @@
 import { LatestTicks, minuteOf } from '@kimchi/core'
-import { createManualClock } from '@kimchi/core/testing'
 import { eventually, passUntil } from '@kimchi/testkit'
+import { createManualClock } from '@kimchi/testkit/manual-clock'
 import t from 'tap'
 import { binanceProtocol } from '../../src/binance.ts'
 import { subscribedMarkets } from '../../src/feed/subscribed-markets.ts'

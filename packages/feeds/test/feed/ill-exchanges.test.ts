@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { createManualClock } from '@kimchi/core/testing'
+import { createManualClock } from '@kimchi/testkit/manual-clock'
 import t, { type Test } from 'tap'
 import { binanceProtocol } from '../../src/binance.ts'
 import { upbitProtocol } from '../../src/upbit.ts'

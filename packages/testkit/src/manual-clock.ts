@@ -1,5 +1,4 @@
-import type { Clock } from './clock.ts'
-import type { EpochMs, Milliseconds } from './units.ts'
+import type { Clock, EpochMs, Milliseconds } from '@kimchi/core'
 
 export function createManualClock(now: EpochMs): ManualClock {
   return new ManualClock(now)

@@ -43,11 +43,12 @@ export const unknown = (seen: string, advice = 'Run the doctor again.'): Verdict
 /** The verdict on what an error has hidden. */
 export const unknownBecause = (thrown: unknown): Verdict => unknown(messageOf(thrown))
 
-/** The verdict on several things of which each was judged: FAIL before unknown before ok. */
+/** The verdict on several things of which each was judged: FAIL before unknown before ok, none said twice. */
 export function worstOf(verdicts: readonly Verdict[]): Verdict {
-  const first = (outcome: Verdict['outcome']) => verdicts.find(verdict => verdict.outcome === outcome)
-  const worst = first('FAIL') ?? first('unknown') ?? first('ok') ?? unknown('')
-  return { ...worst, seen: verdicts.flatMap(({ seen }) => (seen === '' ? [] : seen)).join('; ') }
+  const of = (outcome: Verdict['outcome']) => verdicts.filter(verdict => verdict.outcome === outcome)
+  const sorted = [...of('FAIL'), ...of('unknown'), ...of('ok')]
+  const seen = new Set(sorted.map(({ seen }) => seen).filter(seen => seen !== ''))
+  return { ...(sorted[0] ?? ok('')), seen: someOf([...seen], '; ') }
 }
 
 export function lineOf({ check, outcome, expected, seen, advice }: Finding): string {
@@ -65,7 +66,7 @@ export function summaryOf(findings: readonly Finding[]): string {
 }
 
 /** Some of many, as the end of a sentence. */
-export function someOf(names: readonly string[]): string {
+export function someOf(names: readonly string[], separator = ', '): string {
   const rest = names.length - MOST_NAMES
-  return rest > 0 ? `${names.slice(0, MOST_NAMES).join(', ')} and ${rest} more` : names.join(', ')
+  return names.slice(0, MOST_NAMES).join(separator) + (rest > 0 ? ` and ${rest} more` : '')
 }

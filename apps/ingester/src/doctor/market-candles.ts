@@ -1,5 +1,4 @@
 import { type Coin, type EpochMinute, type Exchange, type Market, minuteOf, RATE_MARKET } from '@kimchi/core'
-import { isFields } from '@kimchi/feeds'
 import { AT_ONCE, type ExchangeAccess } from './exchange-access.ts'
 
 /** How many candles a request fetches: those of both minutes, and some of a market that trades seldom. */
@@ -10,7 +9,7 @@ export interface Candle {
   readonly close: number
   readonly low: number
   readonly high: number
-  readonly hasTraded: boolean
+  readonly volume: number
 }
 
 /** Candles by the minute at which they end, ascending, of each market that has answered. */
@@ -24,8 +23,7 @@ export async function fetchCandles(
 ): Promise<Candles> {
   const found = new Map<Market, ReadonlyMap<EpochMinute, Candle>>()
   const ask = async (exchange: Exchange, market: Market) => {
-    const readRow = exchange === 'upbit' ? readUpbit : readBinance
-    const read = (json: unknown) => rowsOf(json).map(readRow)
+    const read = (json: unknown) => [json].flat().map(row => readRow(exchange, Object(row)))
     const rows = await rest
       .fetchRows({ exchange, market, count: COUNT, last }, read, AT_ONCE)
       .catch(() => undefined)
@@ -36,21 +34,15 @@ export async function fetchCandles(
   return found
 }
 
-type Row = Readonly<Record<string | number, unknown>>
+/** The fields of a row that hold when the candle opened, and its numbers. */
+const FIELDS = {
+  upbit: ['candle_date_time_utc', 'trade_price', 'low_price', 'high_price', 'candle_acc_trade_volume'],
+  binance: [0, 4, 3, 2, 5],
+} as const
 
-function rowsOf(json: unknown): readonly Row[] {
-  return [json].flat().filter((row): row is Row => isFields(row) || Array.isArray(row))
-}
-
-function readUpbit(row: Row): readonly [EpochMinute, Candle] {
-  const [close, low, high] = [Number(row.trade_price), Number(row.low_price), Number(row.high_price)]
-  return [minuteOf(Date.parse(`${row.candle_date_time_utc}Z`)) + 1, { close, low, high, hasTraded: true }]
-}
-
-function readBinance(row: Row): readonly [EpochMinute, Candle] {
-  const [high, low, close, volume] = [2, 3, 4, 5].map(at => Number(row[at]))
-  return [
-    minuteOf(Number(row[0])) + 1,
-    { close: close ?? 0, low: low ?? 0, high: high ?? 0, hasTraded: (volume ?? 0) > 0 },
-  ]
+function readRow(exchange: Exchange, row: Readonly<Record<string | number, unknown>>): [EpochMinute, Candle] {
+  const [openedAt, ...numbers] = FIELDS[exchange].map(field => row[field])
+  const [close = 0, low = 0, high = 0, volume = 0] = numbers.map(Number)
+  const opened = typeof openedAt === 'string' ? Date.parse(`${openedAt}Z`) : Number(openedAt)
+  return [minuteOf(opened) + 1, { close, low, high, volume }]
 }

@@ -2,7 +2,6 @@ import { priceStep } from '@kimchi/client'
 import {
   type Coin,
   type EpochMinute,
-  type Exchange,
   formatTimestamp,
   type Gap,
   LatestTicks,
@@ -29,7 +28,6 @@ const WARM_UP_MS: Milliseconds = 5_000
 
 /** What the service would have published, and what the exchanges' candles say of it. */
 export interface Watch {
-  readonly coins: readonly Coin[]
   readonly snapshots: readonly Snapshot[]
   /** The candles as they were when backfill would fetch them, for each minute. */
   readonly candles: readonly Candles[]
@@ -37,7 +35,7 @@ export interface Watch {
 
 /** The service's own line for two minutes: feeds, minute turns, snapshots. */
 export async function watchRows(coins: readonly Coin[], access: ExchangeAccess): Promise<Watch> {
-  const { context, doors, rest, onProgress } = access
+  const { context, doors, rest } = access
   const { clock, signal } = context
   const latest = new LatestTicks()
   const feeds = new ExchangeFeeds({ latest, doors, rest, onRefused: () => {} }, context)
@@ -50,7 +48,6 @@ export async function watchRows(coins: readonly Coin[], access: ExchangeAccess):
       const { minute } = known
       if (minuteStart(minute) < from) continue
       snapshots.push(takeSnapshot(known, coins))
-      onProgress(`fetching the candles before ${formatTimestamp(minute)} UTC`)
       await clock.wait(minuteStart(minute) + CANDLE_GRACE_MS - clock.now(), signal)
       candles.push(await fetchCandles(coins, minute, access))
       if (snapshots.length === MINUTES) break
@@ -59,41 +56,34 @@ export async function watchRows(coins: readonly Coin[], access: ExchangeAccess):
     await feeds.close()
   }
   if (candles.length < MINUTES) throw new Error(`${candles.length} of ${MINUTES} minutes watched`)
-  return { coins, snapshots, candles }
+  return { snapshots, candles }
 }
 
 /** Whether the service would publish every coin, with the prices that the exchanges' candles have. */
-export function checkRows({ coins, snapshots, candles }: Watch, { binance }: Streams): Verdict {
+export function checkRows({ snapshots, candles }: Watch, { coins, binance }: Streams): Verdict {
   const last: Candles = candles.at(-1) ?? new Map()
-  const newest = snapshots.at(-1)?.minute ?? 0
   const sending = new Set(binance.ticks.map(({ market }) => market))
-  const silent = binance.markets.filter(
-    market => !sending.has(market) && last.get(market)?.get(newest)?.hasTraded,
-  )
-  const judged = snapshots.flatMap(({ samples, gaps }) => [
-    ...silent.map(market => fail(`${market} is silent although it trades`)),
+  const silent = binance.markets.filter(market => !sending.has(market))
+  const judged = snapshots.flatMap(({ minute, samples, gaps }) => [
+    ...silent.flatMap(market =>
+      hasTraded(last, market, minute) ? fail(`${market} is silent although it trades`) : [],
+    ),
     ...gaps.map(gap => judgeGap(gap, coins, last)),
-    ...samples.flatMap(sample => judgeSample(sample, coins, last, newest)),
+    ...samples.flatMap(sample => judgeSample(sample, coins, last)),
   ])
   const rows = snapshots.reduce((sum, { samples }) => sum + samples.length, 0)
-  const seen = `${rows} of ${coins.length * MINUTES} rows in ${MINUTES} minutes`
-  const findings = ['FAIL', 'unknown'] as const
-  const told = findings.map(outcome => judged.filter(verdict => verdict.outcome === outcome))
-  return worstOf([
-    ok(seen),
-    ...told.flatMap(([first, ...more]) => {
-      if (first === undefined) return []
-      return { ...first, seen: someOf([...new Set([first, ...more].map(({ seen }) => seen))]) }
-    }),
-  ])
+  return worstOf([ok(`${rows} of ${coins.length * MINUTES} rows in ${MINUTES} minutes`), worstOf(judged)])
+}
+
+function hasTraded(candles: Candles, market: Market | undefined, minute: EpochMinute): boolean {
+  return (candles.get(market ?? '')?.get(minute)?.volume ?? 0) > 0
 }
 
 /** A coin that traded on both exchanges must have a row. */
 function judgeGap({ symbol, minute, reason }: Gap, coins: readonly Coin[], candles: Candles): Verdict {
   const coin = coins.find(coin => coin.symbol === symbol)
-  const traded = (exchange: Exchange) => candles.get(coin?.[exchange] ?? '')?.get(minute)?.hasTraded === true
   const seen = `${symbol} has no row at ${timeOf(minute)} (${reason})`
-  if (traded('upbit') && traded('binance'))
+  if (hasTraded(candles, coin?.upbit, minute) && hasTraded(candles, coin?.binance, minute))
     return fail(`${seen} although it traded`, 'The service leaves it out. Tell the project.')
   return unknown(seen, 'Find out whether it trades on both exchanges.')
 }
@@ -102,14 +92,12 @@ function judgeSample(
   { symbol, upbitKrw, binanceUsdt, usdtKrw, minute }: Sample,
   coins: readonly Coin[],
   candles: Candles,
-  lastMinute: EpochMinute,
 ): readonly Verdict[] {
   const { upbit = '', binance = '' } = coins.find(coin => coin.symbol === symbol) ?? {}
-  const row = { minute, candles, isNewest: minute === lastMinute }
   return [
-    judgePrice({ ...row, market: upbit, price: upbitKrw, isRight: isLast }),
-    judgePrice({ ...row, market: RATE_MARKET, price: usdtKrw, isRight: isLast }),
-    judgePrice({ ...row, market: binance, price: binanceUsdt, isRight: isOfLastSecond }),
+    judgePrice({ market: upbit, price: upbitKrw, isRight: isLast }, minute, candles),
+    judgePrice({ market: RATE_MARKET, price: usdtKrw, isRight: isLast }, minute, candles),
+    judgePrice({ market: binance, price: binanceUsdt, isRight: isOfLastSecond }, minute, candles),
     judgeStep(upbit, upbitKrw),
     judgeStep(RATE_MARKET, usdtKrw),
   ]
@@ -128,34 +116,29 @@ function judgeStep(market: Market, price: number): Verdict {
 interface PublishedPrice {
   readonly market: Market
   readonly price: number
-  readonly minute: EpochMinute
-  readonly candles: Candles
-  /** Whether the candles are of 10 s after the minute: one of it may still be missing. */
-  readonly isNewest: boolean
-  readonly isRight: (price: number, known: readonly Candle[]) => boolean
+  readonly isRight: (price: number, newest: Candle, before?: Candle) => boolean
 }
 
-function judgePrice({ market, price, minute, candles, isNewest, isRight }: PublishedPrice): Verdict {
-  const before = [...(candles.get(market) ?? [])].filter(([end]) => end <= minute)
-  const [end, newest] = before.at(-1) ?? []
-  if (end === undefined || newest === undefined)
-    return unknown(`${market} has no candle at ${timeOf(minute)}`)
-  const known = before.map(([, candle]) => candle)
-  if (isRight(price, known)) return ok('')
-  const seen = `${market} ${price} at ${timeOf(minute)}, ${newest.close} by its candle`
-  if (end < minute && isNewest) return unknown(`${seen} of ${timeOf(end - 1)}`)
+/** A minute without a candle may have had no trade, or its candle may come late. */
+function judgePrice(published: PublishedPrice, minute: EpochMinute, candles: Candles): Verdict {
+  const { market, price, isRight } = published
+  const known = [...(candles.get(market) ?? [])].filter(([end]) => end <= minute)
+  const [before, newest] = [known.at(-2), known.at(-1)]
+  if (newest === undefined) return unknown(`${market} has no candle at ${timeOf(minute)}`)
+  const [end, candle] = newest
+  if (isRight(price, candle, before?.[1])) return ok('')
+  const seen = `${market} ${price} at ${timeOf(minute)}, ${candle.close} by its candle`
+  if (end < minute) return unknown(`${seen} of ${timeOf(end - 1)}`)
   return fail(seen, 'Published prices may be wrong. Tell the project.')
 }
 
 /** Upbit's frame of the last trade has the candle's close. */
-function isLast(price: number, known: readonly Candle[]): boolean {
-  return known.at(-1)?.close === price
+function isLast(price: number, { close }: Candle): boolean {
+  return close === price
 }
 
 /** Binance's ticker may miss the last second: any price of the candle, or the one before, can be the last it knew. */
-function isOfLastSecond(price: number, known: readonly Candle[]): boolean {
-  const [before, newest] = known.slice(-2)
-  const { low, high } = newest ?? before ?? { low: Number.NaN, high: Number.NaN }
+function isOfLastSecond(price: number, { low, high }: Candle, before?: Candle): boolean {
   return (price >= low && price <= high) || price === before?.close
 }
 
@@ -171,7 +154,8 @@ export function checkCandles({ snapshots, candles: [early, late] }: Watch): Verd
   const others = [...(late ?? [])].flatMap(([market, candles]) => {
     const [before, now] = [early?.get(market)?.get(minute), candles.get(minute)]
     if (before !== undefined && before.close === now?.close) final += 1
-    else if (now?.hasTraded) return `${market} ${before === undefined ? 'not there' : 'not final'} ${after}`
+    else if ((now?.volume ?? 0) > 0)
+      return `${market} ${before === undefined ? 'not there' : 'not final'} ${after}`
     return []
   })
   const seen = `${final} candles final ${after}`

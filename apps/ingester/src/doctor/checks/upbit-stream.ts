@@ -57,10 +57,7 @@ export async function checkRenewal({ upbit }: Streams, access: ExchangeAccess): 
   return missing.length === 0 ? ok(seen) : fail(`${seen}; not of ${someOf(missing)}`, DEGRADED_ADVICE)
 }
 
-/**
- * How late trades come: behind a newer one of their exchange, beside what the service waits for them, and after their
- * exchange has sent them.
- */
+/** How late trades come behind a newer one of their exchange, beside what the service waits for them. */
 export function checkDisorder({ upbit, binance }: Streams): Verdict {
   return worstOf([upbit, binance].map(judgeDisorder))
 }
@@ -68,18 +65,17 @@ export function checkDisorder({ upbit, binance }: Streams): Verdict {
 function judgeDisorder({ exchange, ticks }: WatchedStream): Verdict {
   const known = new Map<Market, EpochMs>()
   let newest = Number.NEGATIVE_INFINITY
-  let [disorderMs, latenessMs, frames] = [0, 0, 0]
-  for (const { origin, market, eventAt, sentAt, receivedAt } of ticks) {
+  let [disorderMs, frames] = [0, 0]
+  for (const { origin, market, eventAt } of ticks) {
     const isTrade = origin === 'stream' && eventAt > (known.get(market) ?? Number.NEGATIVE_INFINITY)
     known.set(market, Math.max(eventAt, known.get(market) ?? eventAt))
     if (!isTrade) continue
     frames += 1
     disorderMs = Math.max(disorderMs, newest - eventAt)
-    latenessMs = Math.max(latenessMs, receivedAt - (sentAt ?? receivedAt))
     newest = Math.max(newest, eventAt)
   }
   if (frames === 0) return unknown(`no frame of ${exchange}`)
   const assumedMs = DISORDER_MS[exchange]
-  const seen = `${exchange} ${disorderMs} ms at most in ${frames} frames, ${assumedMs} ms are waited for; received up to ${latenessMs} ms after they were sent`
+  const seen = `${exchange} ${disorderMs} ms at most in ${frames} frames, ${assumedMs} ms are waited for`
   return disorderMs <= assumedMs ? ok(seen) : fail(seen, 'Published prices may be wrong. Tell the project.')
 }

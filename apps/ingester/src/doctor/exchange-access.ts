@@ -7,8 +7,6 @@ export interface DoctorOptions {
   readonly config: Config
   readonly version: string
   readonly record: Recorder
-  /** What the doctor does now, for a person who waits. */
-  readonly onProgress: (text: string) => void
 }
 
 /** The doors of the service, and what the exchanges have said at them. */

@@ -16,11 +16,6 @@ It reads the ingester's variables (docs/configuration.md); COINS is "all" unless
 Exit code 1 when a check failed.
 `
 
-/** One line that is written over, where a person watches. */
-function showProgress(text: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001B[K${text}`)
-}
-
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: { json: { type: 'string' }, record: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
@@ -29,11 +24,11 @@ async function main(): Promise<void> {
   waitForFarAddresses()
   const config = readConfig({ COINS: 'all', ...process.env })
   const record = values.record === undefined ? () => {} : createRecorder(values.record, systemClock)
+  if (process.stderr.isTTY) process.stderr.write('Asking Upbit and Binance, for up to 3 minutes …\n')
   const findings = await examine(
-    { config, version: packageJson.version, record, onProgress: showProgress },
+    { config, version: packageJson.version, record },
     { clock: systemClock, random: Math.random, log: createLogger('doctor', 'silent') },
   )
-  showProgress('')
   for (const finding of findings) process.stdout.write(`${lineOf(finding)}\n`)
   process.stdout.write(`${summaryOf(findings)}\n`)
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(findings, null, 2)}\n`)

@@ -29,8 +29,6 @@ export interface Streams {
 
 /** Opens the streams of these coins. @throws why one cannot be opened */
 export async function openStreams(coins: readonly Coin[], access: ExchangeAccess): Promise<Streams> {
-  const { onProgress } = access
-  onProgress('opening the streams')
   const marketsOf = (exchange: Exchange) => coins.map(coin => coin[exchange])
   const codes = subscribedMarkets('upbit', marketsOf('upbit'))
   const symbols = subscribedMarkets('binance', marketsOf('binance'))

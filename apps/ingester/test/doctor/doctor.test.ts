@@ -70,7 +70,7 @@ async function examined(
   const startedAt = clock.now()
   let isOver = false
   const examining = examine(
-    { config, version: '1.2.3', record, onProgress: () => {} },
+    { config, version: '1.2.3', record },
     { clock, random: () => 0.5, log: silent },
   ).finally(() => {
     isOver = true

@@ -18,8 +18,7 @@ export interface Lists extends Listings {
 }
 
 /** Fetches both lists and matches them. @throws KimchiError or HttpError when one cannot be had */
-export async function fetchLists({ rest, config, onProgress }: ExchangeAccess): Promise<Lists> {
-  onProgress('fetching the lists')
+export async function fetchLists({ rest, config }: ExchangeAccess): Promise<Lists> {
   const listings = await rest.fetchListings(AT_ONCE)
   const { coins } = matchCoins({ ...listings, wanted: config.COINS })
   return { ...listings, coins: coins.filter(({ symbol }) => !config.DENY.includes(symbol)) }

@@ -14,13 +14,11 @@ const SMALL_REQUEST = { upbit: '/v1/candles/minutes/1?market=KRW-BTC&count=1', b
  * @throws where that cannot be known, since this machine reaches nothing
  */
 export async function askBases(access: ExchangeAccess): Promise<Verdict> {
-  const { doors, onProgress } = access
-  onProgress('asking the bases')
   const openLive = (exchange: Exchange) =>
     openStream(exchange, [REFERENCE_MARKETS[exchange]], `${exchange}-ws-probe`, access)
   const lists = (['upbit', 'binance'] as const).flatMap(exchange => {
     const variable = exchange.toUpperCase()
-    const door = doors[exchange]
+    const door = access.doors[exchange]
     const small = door.get(SMALL_REQUEST[exchange], () => {}, AT_ONCE)
     return [
       reached(`${variable}_REST_URL`, () => door.status().rest, small, access),

@@ -43,8 +43,7 @@ export async function examine(
 function startChecks(reach: Verdict, access: ExchangeAccess): Readonly<Record<CheckName, Promise<Verdict>>> {
   const reached = reach.outcome === 'FAIL' ? Promise.reject(new Error('not asked')) : Promise.resolve()
   const fetched = reached.then(() => fetchLists(access))
-  const lists = fetched.catch(notAsked)
-  const streams = lists.then(({ coins }) => (coins.length > 0 ? openStreams(coins, access) : notAsked()))
+  const streams = fetched.then(({ coins }) => openStreams(coins, access))
   const renewal = streams.then(streams => checkRenewal(streams, access))
   const watch = streams.then(({ coins }) => watchRows(coins, access))
   // These take time; the others judge what the streams have brought meanwhile.
@@ -56,13 +55,9 @@ function startChecks(reach: Verdict, access: ExchangeAccess): Readonly<Record<Ch
     pairs: watched.then(streams => checkPairs(streams, access)),
     'Upbit, codes': watched.then(checkCodes, judgeRefusal),
     'Upbit, renewal': renewal,
-    'Binance, streams': watched.then(async streams => checkBinance(streams, await lists, access)),
+    'Binance, streams': watched.then(async streams => checkBinance(streams, await fetched, access)),
     disorder: watched.then(checkDisorder),
     rows: watch.then(async watch => checkRows(watch, await streams)),
     candles: watch.then(checkCandles),
   }
-}
-
-function notAsked(): never {
-  throw new Error('not asked')
 }

@@ -29,6 +29,7 @@ export interface Streams {
 
 /** Opens the streams of these coins. @throws why one cannot be opened */
 export async function openStreams(coins: readonly Coin[], access: ExchangeAccess): Promise<Streams> {
+  if (coins.length === 0) throw new Error('not asked, since no coin is matched')
   const marketsOf = (exchange: Exchange) => coins.map(coin => coin[exchange])
   const codes = subscribedMarkets('upbit', marketsOf('upbit'))
   const symbols = subscribedMarkets('binance', marketsOf('binance'))

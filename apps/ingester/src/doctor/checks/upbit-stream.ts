@@ -6,8 +6,7 @@ import { judgeFrames, type Streams, type WatchedStream } from '../watched-stream
 
 const SNAPSHOTS_WITHIN_MS = 10_000
 
-const RENEW_EVERY_MS = 15_000
-const RENEWALS = 3
+const RENEW_AFTER_MS = 15_000
 
 const DEGRADED_ADVICE = 'The service goes on, less well: docs/exchanges.md says how. Tell the project.'
 
@@ -37,23 +36,19 @@ function snapshotsSince(stream: WatchedStream, from: EpochMs): ReadonlySet<Marke
   return new Set(stream.ticks.filter(isSoon).map(({ market }) => market))
 }
 
-/** Sends the identical subscription again three times: its SNAPSHOTs are how a halt on Upbit is noticed. */
+/** Sends the identical subscription again: its SNAPSHOTs are how a halt on Upbit is noticed. */
 export async function checkRenewal({ upbit }: Streams, access: ExchangeAccess): Promise<Verdict> {
   const { clock, signal } = access.context
-  const renewals: EpochMs[] = []
-  while (renewals.length < RENEWALS) {
-    await clock.wait(RENEW_EVERY_MS, signal)
-    renewals.push(clock.now())
-    upbit.connection.subscribe()
-  }
+  await clock.wait(RENEW_AFTER_MS, signal)
+  const renewedAt = clock.now()
+  upbit.connection.subscribe()
   await clock.wait(SNAPSHOTS_WITHIN_MS, signal)
   if (upbit.connection.signal.aborted) return unknown('the connection ended meanwhile')
-  const [first = new Set<Market>(), ...later] = [upbit.connection.openedAt ?? 0, ...renewals].map(at =>
-    snapshotsSince(upbit, at),
-  )
-  const seen = `${first.size} SNAPSHOTs at first, then ${later.map(({ size }) => size).join(', ')}`
+  const first = snapshotsSince(upbit, upbit.connection.openedAt ?? 0)
+  const later = snapshotsSince(upbit, renewedAt)
+  const seen = `${first.size} SNAPSHOTs at first, then ${later.size}`
   if (first.size === 0) return unknown(seen)
-  const missing = [...first].filter(market => later.some(shown => !shown.has(market)))
+  const missing = [...first].filter(market => !later.has(market))
   return missing.length === 0 ? ok(seen) : fail(`${seen}; not of ${someOf(missing)}`, DEGRADED_ADVICE)
 }
 

@@ -121,10 +121,9 @@ async function importHistory(
   // Refuses a Redis with the other kind of prices before anything is fetched.
   await writer.verify()
   const coins = findCoins((await reader.readBoard()).coins, config, context.log)
-  const onProgress = (done: number, total: number, symbol: string) => {
-    if (!bar.isActive && total > 0) bar.start(total, 0, { symbol })
-    bar.setTotal(total)
-    bar.update(done, { symbol })
+  const onProgress = (left: number, symbol: string) => {
+    if (!bar.isActive && left > 0) bar.start(left, 0, { symbol })
+    bar.update(bar.getTotal() - left, { symbol })
   }
   const options = { coins, days, retentionDays, reader, writer, rest, onProgress }
   const skipped = await new HistoryImport(options, context).run().finally(() => bar.stop())

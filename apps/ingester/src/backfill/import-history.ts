@@ -55,8 +55,8 @@ export interface HistoryImportOptions {
   readonly reader: Pick<SampleReader, 'readDays' | 'readImported'>
   readonly writer: Pick<SampleWriter, 'importDay' | 'markImported'>
   readonly rest: Pick<RestClient, 'fetchCandles'>
-  /** Called with the days of coins that have been worked through, and with the sum of those and what is left. */
-  readonly onProgress: (done: number, total: number, symbol: string) => void
+  /** Called at first, and after each step, with the days of coins that are left. */
+  readonly onProgress: (left: number, symbol: string) => void
 }
 
 /** The days of a coin that are still to be imported. */
@@ -113,17 +113,15 @@ export class HistoryImport {
     const all: Wanted[] = []
     for (const coin of coins) all.push(await this.#retrying(() => this.#readWanted(coin)))
     const countDays = () => all.reduce((sum, { days }) => sum + days.length, 0)
-    let done = 0
-    onProgress(done, countDays(), '')
+    onProgress(countDays(), '')
     while (countDays() > 0) {
       const newest = Math.max(...all.map(({ days }) => days.at(-1) ?? 0))
       const start = newest - (newest % STEP_MINUTES)
       const due = all.filter(({ days }) => (days.at(-1) ?? 0) >= start).slice(0, COINS_IN_STEP)
-      const worked = await Promise.all(due.map(wanted => this.#importStep(wanted, start)))
+      await Promise.all(due.map(wanted => this.#importStep(wanted, start)))
       // After an abort, report no progress.
       this.#context.signal.throwIfAborted()
-      done += worked.reduce((sum, days) => sum + days)
-      onProgress(done, done + countDays(), due.at(-1)?.coin.symbol ?? '')
+      onProgress(countDays(), due.at(-1)?.coin.symbol ?? '')
     }
     const skipped = [...this.#skipped.values()]
     return skipped.sort((a, b) => a.symbol.localeCompare(b.symbol) || b.to.localeCompare(a.to))
@@ -153,11 +151,9 @@ export class HistoryImport {
   /**
    * Imports the coin's days from this minute on, from new to old. The first failure ends the coin's import, and
    * so does the day of its listing.
-   * @returns the days it has worked through
    */
-  async #importStep({ coin, days }: Wanted, start: EpochMinute): Promise<number> {
+  async #importStep({ coin, days }: Wanted, start: EpochMinute): Promise<void> {
     const { signal, log } = this.#context
-    let worked = 0
     for (let day = days.at(-1) ?? 0; day >= start; day = days.at(-1) ?? 0) {
       const decided: Decided[] = []
       let end: unknown
@@ -169,11 +165,9 @@ export class HistoryImport {
       }
       if (end === undefined || end instanceof NotListedYet) await this.#storeDay(coin, day, decided)
       else log.warn({ reason: `${coin.symbol}: ${messageOf(end)}` }, 'coin left out')
-      worked += 1
       if (end === undefined) days.pop()
       else for (const left of days.splice(0).reverse()) this.#skip(coin, left, end)
     }
-    return worked
   }
 
   /**

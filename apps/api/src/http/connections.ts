@@ -64,11 +64,13 @@ export class Connections {
     const server = new Server(this.#limits.server)
     server.maxConnections = this.#limits.connections
     server.timeout = this.#limits.unreadTimeout
-    const serving = server.listeners('connection')
-    const serve = (socket: Socket) => {
-      for (const listener of serving) listener.call(server, socket)
+    // Node serves whatever is emitted as a connection: https://nodejs.org/api/http.html#event-connection
+    const emit = server.emit.bind(server)
+    server.emit = (event: string, ...args: unknown[]) => {
+      if (event !== 'connection') return emit(event, ...args)
+      this.#open(args[0] as Socket, socket => emit('connection', socket))
+      return true
     }
-    server.removeAllListeners('connection').on('connection', socket => this.#open(socket, serve))
     // Node would answer an Expect that it doesn't know itself, past every limit.
     return server.on('request', begin).on('checkExpectation', begin)
   }

@@ -115,7 +115,7 @@ export class OpenMinutes {
   /**
    * The newest windows of at most `most` coins, each as soon as it is asked for, and as Redis names it then: what another
    * ingester has decided meanwhile is not open. The last minutes come first, then Binance's blocks from new to old, so
-   * that each block is fetched once. What is handed out is forgotten, until Redis names what of it is still open.
+   * that each block is fetched once. What is handed out stays known until it is finished.
    */
   async *due(most: number): AsyncGenerator<OpenWindow, void, void> {
     const given = new Set<OpenCoin>()
@@ -127,19 +127,22 @@ export class OpenMinutes {
       if (minutes.length === 0 || of !== this.#mostUrgent(given)) continue
       given.add(of)
       const { coin, trouble } = of
-      of.open = before(of.open, start)
-      of.trouble = undefined
       yield { coin, minutes, of, trouble }
     }
   }
 
-  /** Leaves the coin alone for a while, longer after each failure, and has all of its open minutes named again. */
+  /** Forgets these minutes. Redis names again those that are still open. */
+  finish({ of, minutes: [start = 0] }: OpenWindow): void {
+    of.open = before(of.open, start)
+    of.trouble = undefined
+  }
+
+  /** Leaves the coin alone for a while, longer after each failure. */
   fail({ coin: { symbol }, of, trouble }: OpenWindow, thrown: unknown): CoinTrouble {
     const retry = new Retry(this.#context, COIN_RETRY)
     retry.failures = trouble?.failures ?? 0
     const waitsUntil = this.#clock.elapsed() + retry.delay()
     of.trouble = { symbol, reason: messageOf(thrown), failures: retry.failures, waitsUntil }
-    readAgain(of)
     return of.trouble
   }
 

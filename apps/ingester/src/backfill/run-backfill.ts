@@ -87,7 +87,6 @@ export class Backfill {
         if (!isBusy) await clock.wait(IDLE_MS, signal)
       } catch (thrown) {
         this.#problem = messageOf(thrown)
-        this.#openMinutes.readAgain()
         await retry.wait(thrown, 'backfill failed and will try again')
       }
     }
@@ -166,12 +165,14 @@ export class Backfill {
     const { writer, onStored = () => {} } = this.#options
     const { samples, settled } = decided
     const newest = Math.max(samples.at(-1)?.minute ?? 0, settled.at(-1)?.minute ?? 0)
-    if (newest === 0 || !window.of.isTracked) return
-    const result = await writer.write({ minute: newest, samples, settled })
-    this.#counts.stored += result.stored + result.duplicates
-    this.#counts.settled += result.settled
-    this.#counts.refused += result.refused.length
-    if (result.refused.length === 0) onStored(samples)
+    if (newest > 0 && window.of.isTracked) {
+      const result = await writer.write({ minute: newest, samples, settled })
+      this.#counts.stored += result.stored + result.duplicates
+      this.#counts.settled += result.settled
+      this.#counts.refused += result.refused.length
+      if (result.refused.length === 0) onStored(samples)
+    }
+    this.#openMinutes.finish(window)
   }
 
   /** Undefined where candles cannot be fetched: the coin waits. */

@@ -33,11 +33,17 @@ function open({ at = D + 600, secondsInto = 30, days = 1 } = {}) {
     const { value } = await openMinutes.due(1).next()
     return value ?? undefined
   }
-  return { clock, redis, reader, reads, openMinutes, next }
+  /** The same, and it is filled. */
+  const filled = async () => {
+    const window = await next()
+    if (window !== undefined) openMinutes.finish(window)
+    return window
+  }
+  return { clock, redis, reader, reads, openMinutes, next, filled }
 }
 
 /** First and last minutes of what came, by coin. */
-async function order(next: ReturnType<typeof open>['next'], count: number) {
+async function order(next: ReturnType<typeof open>['filled'], count: number) {
   const came: [string, number, number][] = []
   for (let at = 0; at < count; at++) {
     const window = await next()
@@ -48,25 +54,25 @@ async function order(next: ReturnType<typeof open>['next'], count: number) {
 }
 
 t.test('a coin’s open minutes come by blocks of Upbit, the newest first', async t => {
-  const { redis, openMinutes, next } = open()
+  const { redis, openMinutes, filled } = open()
   redis.set('BTC', [
     { start: D - 20, end: D + 5 },
     { start: D + 190, end: D + 205 },
     { start: D + 250, end: D + 260 },
   ])
   openMinutes.follow([BTC])
-  t.equal((await next())?.minutes.length, 15, 'D + 200 to 204, D + 250 to 259')
-  t.equal((await next())?.minutes.length, 15, 'D to D + 4, D + 190 to 199')
+  t.equal((await filled())?.minutes.length, 15, 'D + 200 to 204, D + 250 to 259')
+  t.equal((await filled())?.minutes.length, 15, 'D to D + 4, D + 190 to 199')
   t.equal(openMinutes.count, 20)
-  t.strictSame(await order(next, 3), [['BTC', -20, -1]])
+  t.strictSame(await order(filled, 3), [['BTC', -20, -1]])
   t.equal(openMinutes.count, 0)
 })
 
 t.test('minutes before the days that are filled are left alone, though of the same window', async t => {
-  const { redis, openMinutes, next } = open({ at: D + 2_000, days: 0 })
+  const { redis, openMinutes, filled } = open({ at: D + 2_000, days: 0 })
   redis.set('BTC', [{ start: D + 1_410, end: D + 1_450 }])
   openMinutes.follow([BTC])
-  t.strictSame(await order(next, 2), [['BTC', 1_440, 1_449]])
+  t.strictSame(await order(filled, 2), [['BTC', 1_440, 1_449]])
 })
 
 t.test('minutes that have grown too old while they waited are forgotten', async t => {
@@ -83,8 +89,21 @@ t.test('minutes that have grown too old while they waited are forgotten', async 
   t.equal(openMinutes.count, 0)
 })
 
+t.test('minutes whose candles cannot be fetched stay known, and Redis is not asked for all days', async t => {
+  const { redis, reads, openMinutes, next } = open()
+  redis.set('BTC', [{ start: D + 400, end: D + 500 }])
+  openMinutes.follow([BTC])
+  const window = await next()
+  t.equal(openMinutes.count, 100, 'while they are fetched')
+  if (window !== undefined) openMinutes.fail(window, new Error('socket hang up'))
+  t.equal(openMinutes.count, 100, 'after that')
+  reads.length = 0
+  t.equal(await next(), undefined)
+  t.strictSame(reads, [])
+})
+
 t.test('open minutes of the last ten come before all others, then the newer block of Binance', async t => {
-  const { redis, openMinutes, next } = open({ days: 2 })
+  const { redis, openMinutes, filled } = open({ days: 2 })
   redis.set('BTC', [
     { start: D - 1_700, end: D - 1_690 },
     { start: D + 300, end: D + 310 },
@@ -94,7 +113,7 @@ t.test('open minutes of the last ten come before all others, then the newer bloc
     { start: D + 595, end: D + 600 },
   ])
   openMinutes.follow([BTC, ETH])
-  t.strictSame(await order(next, 5), [
+  t.strictSame(await order(filled, 5), [
     ['ETH', 595, 599],
     ['BTC', 300, 309],
     ['ETH', -900, -891],
@@ -128,7 +147,7 @@ t.test(
     openMinutes.follow([BTC, ETH])
     const windows = openMinutes.due(2)
     t.match(await windows.next(), { value: { coin: BTC } })
-    t.equal(openMinutes.count, 20)
+    t.equal(openMinutes.count, 30)
     redis.set('ETH', [{ ...older, start: D - 85 }])
     t.strictSame(
       (await windows.next()).value?.minutes,
@@ -153,7 +172,7 @@ t.test('the minute of the start is open at once, whatever the second', async t =
 })
 
 t.test('a gap is read ten seconds after its minute, an unreported minute after three', async t => {
-  const { clock, redis, openMinutes, next } = open()
+  const { clock, redis, openMinutes, next, filled } = open()
   redis.set('BTC', [{ start: D + 601, end: D + 700 }])
   openMinutes.follow([BTC])
   t.equal(await next(), undefined, 'the minute loop has the first word')
@@ -161,12 +180,12 @@ t.test('a gap is read ten seconds after its minute, an unreported minute after t
   openMinutes.noteMinute(D + 601)
   t.equal(await next(), undefined, 'its candles are not complete')
   await clock.advance(6_000)
-  t.strictSame(await order(next, 3), [['BTC', 601, 601]])
+  t.strictSame(await order(filled, 3), [['BTC', 601, 601]])
   await clock.advance(60_000)
   openMinutes.noteMinute(D + 602)
-  t.strictSame(await order(next, 3), [['BTC', 601, 602]])
+  t.strictSame(await order(filled, 3), [['BTC', 601, 602]])
   await clock.advance(minuteStart(D + 606) - clock.now())
-  t.strictSame(await order(next, 1), [['BTC', 601, 603]], 'without a word of the loop')
+  t.strictSame(await order(filled, 1), [['BTC', 601, 603]], 'without a word of the loop')
 })
 
 t.test('a coin that has left is forgotten', async t => {
@@ -184,7 +203,7 @@ t.test('a coin that has left is forgotten', async t => {
 t.test(
   'a coin whose candles cannot be fetched waits some seconds, and twice as long each time, up to an hour',
   async t => {
-    const { redis, openMinutes, clock, next } = open()
+    const { redis, openMinutes, clock, next, filled } = open()
     redis.set('BTC', [{ start: D + 10, end: D + 20 }])
     openMinutes.follow([BTC, ETH] satisfies Coin[])
     const startedAt = clock.now()
@@ -200,7 +219,7 @@ t.test(
       [8, 15, 30, 60, 120, 240, 480, 960, 1_920, 2_700, 2_700, 2_700],
     )
     await clock.advance(HOUR_MS)
-    await next()
+    await filled()
     t.strictSame(openMinutes.troubled, [], 'a success forgives')
     let again: Awaited<ReturnType<typeof next>>
     for (let minute = 0; again === undefined && minute < 5; minute++) {
@@ -212,7 +231,7 @@ t.test(
       { symbol: 'BTC', reason: 'socket hang up', waitsUntil: clock.elapsed() + 7_500 },
     ])
     await clock.advance(7_500)
-    t.ok(await next())
+    t.ok(await filled())
     t.strictSame(openMinutes.troubled, [])
   },
 )

@@ -41,10 +41,12 @@ export class Documents {
   /** The read that has not begun yet. */
   #nextRead: Promise<void> | undefined
   #problem: Reason | undefined
+  readonly #beganAt: EpochMs
 
   constructor(sources: Sources) {
     this.#sources = sources
-    this.#readAt = sources.clock.now() + POLL_MS
+    this.#beganAt = sources.clock.now()
+    this.#readAt = this.#beganAt + POLL_MS
     this.#histories = new Histories(sources)
   }
 
@@ -143,7 +145,7 @@ export class Documents {
     }
     const now = this.#sources.clock.now()
     // A clock that is behind must not keep Redis from being read.
-    const dueAt = Math.min(minuteStart(this.#live?.minute ?? 0), now) + NEXT_AFTER_MS
+    const dueAt = this.#live ? Math.min(minuteStart(this.#live.minute), now) + NEXT_AFTER_MS : this.#beganAt
     const waitMs = now - dueAt < SLOW_POLL_AFTER_MS ? POLL_MS : SLOW_POLL_MS
     const isDue = this.#problem !== undefined || now >= dueAt
     this.#readAt = Math.min(this.#readAt, isDue ? now + waitMs : dueAt)

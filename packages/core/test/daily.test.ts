@@ -14,8 +14,6 @@ const samples = fc.uniqueArray(
   { selector: sample => sample.minute, maxLength: 60 },
 )
 
-t.test('no samples fold into no days', async t => t.strictSame(foldDays([]), []))
-
 t.test('the fold equals a recomputation that sorts first', async () => {
   fc.assert(
     fc.property(samples, list => {

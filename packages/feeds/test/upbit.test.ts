@@ -39,10 +39,6 @@ function tickOf(changes: object) {
   return decoded.kind === 'tick' ? decoded.tick : undefined
 }
 
-t.test('a frame is a tick, binary or text', async t => {
-  t.strictSame(decode(FRAME), { kind: 'tick', tick: TICK })
-})
-
 t.test('a frame without a stream type counts as a snapshot', async t => {
   const expected = { ...TICK, origin: 'snapshot' }
   t.strictSame(tickOf({ stream_type: 'SNAPSHOT' }), expected)

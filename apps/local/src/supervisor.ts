@@ -6,7 +6,7 @@ const LAST_RESTART_MS: Milliseconds = 30_000
 /** A process that has run this long before it ended is restarted as if it had never ended. */
 const STEADY_AFTER_MS: Milliseconds = 60_000
 
-/** What the stack gets from its process. */
+/** What the process that runs the stack gives it. */
 export interface LocalContext extends Pick<Context, 'clock' | 'signal'> {
   /** Prints a line for the person who started it. */
   readonly say: (line: string) => void
@@ -29,7 +29,10 @@ export interface Running {
 /** Starts a process, and rejects if it never becomes ready; ends it when the signal aborts meanwhile. */
 type Start<R extends Running> = (signal: AbortSignal) => Promise<R>
 
-/** The processes of one stack: started again whenever they end by themselves, stopped together. */
+/**
+ * The processes of one stack, stopped together. One that ends by itself is started again; where another start would meet
+ * the same failure, the stack ends.
+ */
 export class Supervisor {
   readonly #context: LocalContext
   readonly #closing = new AbortController()

@@ -35,7 +35,7 @@ export const useView = (): View => useContext(ViewContext)
 /** Ages begin in seconds; an update every five seconds is calm and close enough. */
 const AGE_MS = 5_000
 
-/** What a function of the time gives now; draws a component again when it gives something else. */
+/** The value of a function of the time. The component is drawn again when it has changed. */
 export function useNow<T>(read: () => T): T {
   const value = read()
   const [, redraw] = useState({})

@@ -37,7 +37,7 @@ export interface Heard {
   readonly openedAt?: EpochMs | undefined
 }
 
-/** How the frames of an exchange arrive: when, by its clock and by ours, and after what may have been lost. */
+/** Judges how the frames of an exchange arrive: late, ahead of time, or after others that may have been lost. */
 export class Arrivals {
   #kept: LagCounts[] = []
   /** The lag that three frames in four exceed: our clock's error and the usual way; undefined at first. */

@@ -48,7 +48,7 @@ export interface Leg {
   readonly tradable: boolean
 }
 
-/** Everything that {@link sampleOrGap} decides by, for one coin and minute. */
+/** The prices and the state of both exchanges by which {@link sampleOrGap} decides, for one coin and minute. */
 export interface MinuteLegs {
   readonly upbitUp: boolean
   readonly binanceUp: boolean

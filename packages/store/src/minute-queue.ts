@@ -32,7 +32,7 @@ export type QueueStatus = ReturnType<MinuteQueue['status']>
 
 interface Entry {
   readonly batch: SampleBatch
-  /** When Redis confirmed it last; one that is sent again has been confirmed before. */
+  /** When Redis confirmed it last; undefined before the first time, kept while it is sent again. */
   confirmedAt: EpochMs | undefined
 }
 

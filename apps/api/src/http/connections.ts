@@ -14,9 +14,8 @@ export const LIMITS = {
     /** Request line and headers together. */
     maxHeaderSize: 8_192,
     /**
-     * From the first byte of a request to the last of its headers, and before from connecting to the first byte. In a
-     * flood a caller may wait for up to 10 s of processor time until more is read of it (docs/faults.md, 67), and must
-     * not get a 408 for that.
+     * For the first byte after connecting, and then for the last byte of the headers. In a flood a caller may wait for
+     * up to 10 s of processor time until more is read of it (docs/faults.md, 67), and must not get a 408 for that.
      */
     headersTimeout: 20_000,
     /** Until the end of a request's body, which nothing reads. */

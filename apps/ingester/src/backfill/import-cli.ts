@@ -39,7 +39,7 @@ const WRONG_KIND =
 
 /** How an import runs in a process, or in a test. */
 export interface ImportOptions extends Omit<Context, 'log'> {
-  /** What the command line says behind the program's name. */
+  /** The command's arguments, without the program's name. */
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
   readonly version: string

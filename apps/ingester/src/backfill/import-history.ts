@@ -77,7 +77,7 @@ class NotListedYet extends Error {
 /**
  * One import of the days before the retention, from new to old, five days of each coin at a time. It decides
  * all minutes of a day that is not whole, and stores that day in one call. While Redis is away, it waits.
- * It asks for ten minutes for candles that fail, longer where the exchange states a wait.
+ * It asks for candles that fail again and again for ten minutes, longer where the exchange states a wait.
  */
 export class HistoryImport {
   readonly #options: HistoryImportOptions

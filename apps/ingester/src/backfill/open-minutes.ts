@@ -204,7 +204,7 @@ function readAgain(coin: OpenCoin): void {
   Object.assign(coin, { readAt: Number.NEGATIVE_INFINITY, reads: 0 })
 }
 
-/** Where the newest of these minutes lie, within one block of Upbit, which lies within one of Binance. */
+/** From where to where the newest of these minutes lie in one block of Upbit, which lies in one of Binance. */
 function newestWindow(ranges: readonly MinuteRange[]): [from: EpochMinute, end: EpochMinute] {
   const end = ranges.at(-1)?.end ?? 0
   const newest = end - 1

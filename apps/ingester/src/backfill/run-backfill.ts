@@ -26,7 +26,7 @@ export const COINS_AT_ONCE = 16
 const IDLE_MS: Milliseconds = 1_000
 
 export interface BackfillOptions {
-  /** Whole UTC days before today that are filled. */
+  /** Whole UTC days before today that are filled; today is filled too. */
   readonly days: number
   readonly rest: Pick<RestClient, 'fetchCandles'>
   /** REST requests a second to Upbit: as many coins a second are begun. */

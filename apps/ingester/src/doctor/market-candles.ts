@@ -1,7 +1,7 @@
 import { type Coin, type EpochMinute, type Exchange, type Market, minuteOf, RATE_MARKET } from '@kimchi/core'
 import { AT_ONCE, type ExchangeAccess } from './exchange-access.ts'
 
-/** How many candles a request fetches: those of both minutes, and some of a market that trades seldom. */
+/** How many candles a request fetches. A market that trades seldom has none in some of its minutes. */
 const COUNT = 6
 
 /** What the doctor reads in a candle, beyond what backfill needs of it. */

@@ -117,8 +117,9 @@ function dueAt(minute: EpochMinute): EpochMs {
 }
 
 /**
- * Yields what is known before each minute M once, from M + 2 s of the wall clock as soon as the streams have passed it,
- * by M + 5 s whether they have or not. Ends when `signal` aborts. A clock that steps back goes on from where it stands.
+ * Yields what is known before each minute M, from M + 2 s of the wall clock as soon as the streams have passed it, by
+ * M + 5 s whether they have or not. After a pause of minutes it yields the newest alone; after a step back of the clock
+ * it goes on with the clock's minutes. Ends when `signal` aborts.
  */
 export async function* minuteTurns(
   latest: Pick<LatestTicks, 'before'>,

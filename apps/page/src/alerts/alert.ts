@@ -31,7 +31,7 @@ export interface Firing {
 /** Thresholds of which somebody has been told, by {@link keyOf}. */
 export type Told = Readonly<Record<string, number>>
 
-/** Who has been told of a bound is told again after the premium was back by this many points, or by its own resolution. */
+/** A bound is told of again once the premium was back by this many points, or by its resolution if that is more. */
 const RETURN_POINTS = 0.1
 
 /** Each bound of the alerts with what these rows say of it: nothing, where they lack the target. */

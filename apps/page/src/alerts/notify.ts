@@ -11,7 +11,7 @@ export function permission(): NotificationPermission {
   }
 }
 
-/** Shows a notification if the browser permits it. */
+/** Shows a notification if the browser permits it. One with the same tag takes the earlier one's place. */
 export function notify(title: string, tag: string): void {
   if (permission() !== 'granted') return
   try {

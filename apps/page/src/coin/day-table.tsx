@@ -4,7 +4,7 @@ import { useView } from '../view.ts'
 import { Dot } from './day-dot.tsx'
 import { type Day, toCsv } from './days.ts'
 
-/** What stands beside the date, by the text of its heading. */
+/** The columns after the date, by the key of the heading's text. */
 const COLUMNS = {
   close: ({ close_pct }: Day) => <Percent value={close_pct} />,
   average: ({ avg_pct }: Day) => <Percent value={avg_pct} />,

@@ -2,7 +2,7 @@ import type { CoinPremium } from '@kimchi/client'
 
 /** A difference is shown with so many digits that count, if it has no more of them. */
 const DIGITS = 3
-/** A calculated price has no more digits that count: a premium's last one is the sixth of a price. */
+/** A calculated price has so many digits that count: a premium's last decimal is the sixth digit of a price. */
 const MOST_DIGITS = 6
 /** The most decimals of a price. */
 const DECIMALS = 12

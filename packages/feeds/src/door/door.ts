@@ -55,7 +55,7 @@ export interface DoorOptions {
 
 /** What is opened, and what hears of it. */
 export interface StreamOptions extends Pick<ConnectionOptions, 'protocol' | 'onFrame'> {
-  /** Those of interest when a connection is opened. */
+  /** The markets to subscribe to, asked for whenever a connection is opened. */
   readonly markets: () => readonly Market[]
   /** Called with each attempt. */
   readonly onAttempt?: (connection: Connection) => void

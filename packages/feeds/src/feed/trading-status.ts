@@ -76,7 +76,7 @@ export class TradingStatus {
     this.#idle.abort()
   }
 
-  /** Has the current prices of these markets taken from the next answer that has them, without a request of their own. */
+  /** Takes these markets' prices from the next answer that has them, and sends no request of its own. */
   seedNext(markets: readonly Market[]): void {
     for (const market of markets) this.#unseeded.add(market)
   }

@@ -6,7 +6,7 @@ import type { Lists } from './lists.ts'
 const HALTED_ADVICE = 'The service treats these as halted until they trade. Tell the project.'
 const LISTED_ADVICE = 'The service would publish these while they are halted. Tell the project.'
 
-/** Whether Binance streams what was subscribed, and lists as trading what trades and nothing else. */
+/** Whether Binance streams what was subscribed, and its list of trading markets has those that trade and no other. */
 export async function checkBinance(
   { binance }: Streams,
   lists: Lists,

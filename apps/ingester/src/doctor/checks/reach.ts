@@ -10,7 +10,7 @@ const REACHED_WITHIN_MS = 19_000
 const SMALL_REQUEST = { upbit: '/v1/candles/minutes/1?market=KRW-BTC&count=1', binance: '/api/v3/ping' }
 
 /**
- * Whether the service would find a base of each list that answers from here.
+ * Whether each list of bases has one that answers this machine.
  * @throws where that cannot be known, since this machine reaches nothing
  */
 export async function askBases(access: ExchangeAccess): Promise<Verdict> {

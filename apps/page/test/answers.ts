@@ -80,8 +80,8 @@ export function withRows(good: ReturnType<typeof goodAnswers>, rows: readonly Pa
 }
 
 /** The same list with simulated prices, and with a row of SOL that is an hour old. */
-export function oldRow(list: LiveList): LiveList {
-  const snapshot_at = minuteAt(Date.parse(`${list.updated_at}Z`) - 3_600_000)
+export function oldRow(list: LiveList, ageMs = 3_600_000): LiveList {
+  const snapshot_at = minuteAt(Date.parse(`${list.updated_at}Z`) - ageMs)
   const data = list.data.map(coin => (coin.symbol === 'SOL' ? { ...coin, snapshot_at } : coin))
   return { ...list, note: 'SIMULATED PRICES.', data }
 }

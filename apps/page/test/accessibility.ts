@@ -28,7 +28,10 @@ interface View {
 
 const good = goodAnswers()
 const { list } = good
-/** With a row of another day, which takes more room, and a whole month of BTC, a partial and a running day: every figure, every kind of day and ranges beyond them. */
+/**
+ * With a row of another day, which takes more room, and a whole month of BTC, a partial and a running day: every figure,
+ * every kind of day and ranges beyond them.
+ */
 const GOOD: Answers = {
   list: oldRow(list, 86_400_000),
   histories: { BTC: historyOf('BTC', 'Bitcoin', list.updated_at, 30) },

@@ -49,6 +49,8 @@ export class Connections {
   readonly #pending = new Map<Socket, ServerResponse[]>()
   /** Connections that wait to be read. */
   readonly #waiting = new Set<Socket>()
+  /** The one whose turn it is. */
+  #reading: Socket | undefined
   #turns = 0
   #nextTurn: NodeJS.Immediate | undefined
 
@@ -133,22 +135,26 @@ export class Connections {
     })
     socket.destroy()
     this.#forget(socket)
-    for (const other of this.#pending.keys()) if (other.bytesWritten > 0) this.#waiting.add(other.pause())
+    for (const other of this.#pending.keys())
+      if (other.bytesWritten > 0 && other !== this.#reading) this.#waiting.add(other.pause())
     this.#nextTurn ??= setImmediate(() => this.#readNext())
   }
 
   /**
-   * Reads one at a time: the one that was sent most, as a flood has had few answers. In between Node's loop turns so often
-   * that new callers are answered, as it accepts one connection a turn.
+   * Reads one at a time: the one that was sent most, as a flood has had few answers, and of several the oldest, as a
+   * flood comes again when it is cut. In between Node's loop turns so often that new callers are answered, as it accepts
+   * one connection a turn. Its turn lasts until the next one's, so that its bytes come however many others are cut.
    */
   #readNext(): void {
-    let [next] = this.#waiting
     this.#turns += 1
-    this.#nextTurn = next && setImmediate(() => this.#readNext())
-    if (next === undefined || this.#turns % TURNS_BETWEEN > 0) return
-    for (const socket of this.#waiting) if (socket.bytesWritten > next.bytesWritten) next = socket
-    this.#waiting.delete(next)
-    next.resume()
+    this.#nextTurn = this.#waiting.size > 0 ? setImmediate(() => this.#readNext()) : undefined
+    if (this.#turns % TURNS_BETWEEN > 0) return
+    this.#reading = undefined
+    for (const socket of this.#pending.keys()) {
+      const isNext = this.#waiting.has(socket) && socket.bytesWritten > (this.#reading?.bytesWritten ?? 0)
+      if (isNext) this.#reading = socket
+    }
+    if (this.#reading !== undefined) this.#waiting.delete(this.#reading.resume())
   }
 
   #forget(socket: Socket): void {

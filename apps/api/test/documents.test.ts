@@ -83,10 +83,8 @@ t.test('polls for an overdue minute: at once, every 2 s, after 30 s every 10 s',
 t.test('asks for the first list every 2 s, after 30 s every 10 s', async t => {
   const { reader, clock } = await openTestApp(t, new Error('connection lost'))
   const before = reader.boardsRead
-  await clock.advance(30_000)
-  t.equal(reader.boardsRead - before, 15)
-  await clock.advance(30_000)
-  t.equal(reader.boardsRead - before, 18)
+  await clock.advance(60_000)
+  t.equal(reader.boardsRead - before, 15 + 3)
 })
 
 t.test('a clock that is an hour behind does not keep Redis from being read', async t => {

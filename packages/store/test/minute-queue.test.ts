@@ -225,6 +225,13 @@ t.test('a closing queue writes what waits, for as long as its limit, and nothing
   t.equal(queue.status().totals.dropped, 1)
 })
 
+t.test('a queue that closes in time has written all', async t => {
+  const { queue, sent } = openWatched()
+  for (const minute of [1, 2, 3]) queue.enqueue({ minute, samples: [] })
+  t.equal(await queue.close(2_000), true)
+  t.strictSame(sent, [1, 2, 3])
+})
+
 t.test('after a reconnect the minutes of the last ten minutes are sent again, oldest first', async t => {
   const { queue, clock, sent, enqueue } = openWatched()
   queue.sendAgain('Redis is connected again')

@@ -85,7 +85,7 @@ export function followRedis(redis: RedisConnection, reader: SampleReader, docume
   const readAll = () => void documents.onReconnect()
   reader.followMinutes(minute => documents.onMinute(minute), readAll)
   // While Redis is away a read fails at once, and says why.
-  redis.onChange(readAll)
+  redis.onChange(problem => problem && readAll())
 }
 
 function reasonsAgainst({ newestMinute, problem }: DocumentsStatus, now: EpochMs): Reason[] {

@@ -143,7 +143,7 @@ export class Connections {
   /**
    * Reads one at a time: the one that was sent most, as a flood has had few answers, and of several the oldest, as a
    * flood comes again when it is cut. In between Node's loop turns so often that new callers are answered, as it accepts
-   * one connection a turn. Its turn lasts until the next one's, so that its bytes come however many others are cut.
+   * one. A connection may be read until the next one's turn, so that its bytes come however many others are cut.
    */
   #readNext(): void {
     this.#turns += 1

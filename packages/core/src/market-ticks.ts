@@ -111,10 +111,13 @@ export class MarketTicks {
     return [frame?.receivedAt, seed && askedAt(seed)].some(heardAt => heardAt !== undefined && heardAt > at)
   }
 
-  /** From when on frames count: from `from` with a SNAPSHOT since, else from a seed's request, else never. */
+  /**
+   * From when on frames count: from `from` with a SNAPSHOT since, else from a seed's request, else never. A SNAPSHOT of
+   * the same millisecond may have come before the late frame that superseded it.
+   */
   #confirmedFrom(minute: EpochMinute, from: EpochMs, seed: Tick | undefined): EpochMs {
     const snapshot = this.#confirmation
-    if (snapshot && snapshot.receivedAt >= from && snapshot.eventAt < minuteStart(minute)) return from
+    if (snapshot && snapshot.receivedAt > from && snapshot.eventAt < minuteStart(minute)) return from
     return seed !== undefined && askedAt(seed) >= from ? askedAt(seed) : Number.POSITIVE_INFINITY
   }
 }

@@ -177,8 +177,9 @@ t.test('a price counts again from the instant at which the exchange is heard aga
     for (const exchange of ['upbit', 'binance'] as const) latest.miss(exchange, undefined, at(-5))
     return latest
   }
-  const snapshot = upbitTick(BTC, 2, at(-6), { receivedAt: at(-5), origin: 'snapshot' })
+  const snapshot = upbitTick(BTC, 2, at(-6), { receivedAt: at(-4.999), origin: 'snapshot' })
   t.equal(priceBefore(interrupted(snapshot), M), 2)
+  t.equal(priceBefore(interrupted({ ...snapshot, receivedAt: at(-5) }), M), undefined, 'maybe from before')
   t.equal(priceBefore(interrupted(upbitTick(BTC, 2, at(-4), { receivedAt: at(-3.4) })), M), 2)
   t.equal(priceBefore(interrupted(upbitTick(BTC, 2, at(-4), { receivedAt: at(-3.401) })), M), undefined)
   t.equal(priceBefore(interrupted(seed(USDT, 2, at(-5))), M, USDT), 2)
@@ -441,4 +442,13 @@ t.test('a stream frame that was on its way for more than two seconds shows no pr
     t.match(latest.status('upbit'), { lateTicks: 1, missed: [] })
     t.ok(latest.before(M).upbitUp, 'it still is a trade')
   }
+})
+
+t.test('late frames supersede the snapshot that was held up with them', async t => {
+  const held = (price: number, eventAt: number, changes: Partial<Tick> = {}) =>
+    upbitTick(BTC, price, eventAt, { receivedAt: at(4), ...changes })
+  const latest = record(held(1, at(-60), { origin: 'snapshot' }), held(2, at(-10)), held(3, at(3)))
+  t.equal(priceBefore(latest, M), undefined)
+  latest.record(held(3, at(3), { origin: 'snapshot', receivedAt: at(4.1) }))
+  t.equal(priceBefore(latest, M + 1), 3, 'the next snapshot tells')
 })

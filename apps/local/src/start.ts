@@ -8,7 +8,7 @@ import { startApp } from './app.ts'
 import type { Config } from './config.ts'
 import { startPageServer } from './page-server.ts'
 import { pickPort, urlOf } from './ports.ts'
-import { showAddresses } from './show-addresses.ts'
+import { showStartupMessage } from './startup-message.ts'
 import { type LocalContext, Supervisor } from './supervisor.ts'
 
 /** Names the page of the stack that uses a data folder, for whoever starts a second one there. */
@@ -38,7 +38,7 @@ export async function startLocal(config: Config, context: LocalContext): Promise
     await writeFile(join(config.dataDir, PAGE_FILE), page.url)
     const { mode, dataDir } = config
     const shown = { mode, page: page.url, api, ports, redisCli: redis?.cliCommand, dataDir }
-    void showAddresses({ ...context, signal: ending, ...shown })
+    void showStartupMessage({ ...context, signal: ending, ...shown })
     if (!ending.aborted) await once(ending, 'abort')
   } catch (thrown) {
     // The end of the stack also ends what has not started yet, and that is no error.

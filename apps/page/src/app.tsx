@@ -1,8 +1,8 @@
 import { type Client, utcMs } from '@kimchi/client'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Alerts } from './alerts/alert.ts'
-import { useFiring } from './alerts/use-firing.ts'
-import type { BankRate } from './bank/entered-rate.ts'
+import { useFiringAlerts } from './alerts/use-firing-alerts.ts'
+import type { BankRate } from './bank/bank-rate.ts'
 import { LazyCoin } from './coin/lazy-coin.tsx'
 import { Footer } from './footer.tsx'
 import { Header } from './header.tsx'
@@ -45,7 +45,7 @@ export function App({ client, words: first }: { client: Client; words: Words }) 
   const waiting = isFailing ? undefined : error ? `${t.notReady} ${t.retrying}` : t.loading
   const kept = { alerts, bank, search }
   const view = { ...words, ...kept, client, isSimulated, current, minute, waiting, now, timeOf, ago }
-  const firing = useFiring(view)
+  const firing = useFiringAlerts(view)
   const title = titleOf(current, symbol, firing, t, f)
   useEffect(() => {
     document.documentElement.lang = language

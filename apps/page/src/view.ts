@@ -2,7 +2,7 @@ import type { Client, CoinPremium } from '@kimchi/client'
 import { createContext } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
 import type { Alerts } from './alerts/alert.ts'
-import type { BankRate } from './bank/entered-rate.ts'
+import type { BankRate } from './bank/bank-rate.ts'
 import type { Kept } from './storage.ts'
 import type { Words } from './text/language.ts'
 

@@ -16,10 +16,7 @@ import { createHistogram } from '@kimchi/runtime'
 import type { MinuteQueue, SettledMinute } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
 
-/**
- * How long after M its snapshot is taken at the earliest, so that late frames that belong before M still
- * count.
- */
+/** How long after M its snapshot is taken at the earliest: frames from before M may still arrive. */
 const EARLIEST_SNAPSHOT_MS: Milliseconds = 2_000
 
 /** How long after M the exchanges' streams may take to pass it. */

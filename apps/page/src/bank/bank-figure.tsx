@@ -2,7 +2,7 @@ import { PopoverForm } from '../popover-form.tsx'
 import { fill } from '../text/language.ts'
 import { Figure } from '../values.tsx'
 import { useNow, useView } from '../view.ts'
-import { isOld, parseRate } from './entered-rate.ts'
+import { isOld, parseRate } from './bank-rate.ts'
 
 /** The bank's rate that the reader has entered, with its age, and the form to enter it. */
 export function BankFigure() {

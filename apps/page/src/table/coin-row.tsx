@@ -1,5 +1,5 @@
 import type { CoinPremium } from '@kimchi/client'
-import { bankPremium } from '../bank/entered-rate.ts'
+import { bankPremium } from '../bank/bank-rate.ts'
 import { fill } from '../text/language.ts'
 import { Amount, Change, Percent, Stale } from '../values.tsx'
 import { useView } from '../view.ts'

@@ -5,7 +5,7 @@ import { describe, type Firing, firingOf, keyOf, type Told, toldAfter } from './
 import { notify } from './notify.ts'
 
 /** The alerts that fire now. Notifies of each once, whichever tab is the first to see it. */
-export function useFiring({ current, alerts: [alerts], t, f }: View): readonly Firing[] {
+export function useFiringAlerts({ current, alerts: [alerts], t, f }: View): readonly Firing[] {
   const firing = useMemo(() => firingOf(alerts, current), [alerts, current])
   useEffect(() => {
     const told = recall<Told>('told') ?? {}

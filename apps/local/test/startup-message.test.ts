@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { systemClock } from '@kimchi/runtime'
 import { listen } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { showAddresses } from '../src/show-addresses.ts'
+import { showStartupMessage } from '../src/startup-message.ts'
 
 const MINUTE = Date.UTC(2026, 10, 21, 13, 5)
 
@@ -19,7 +19,7 @@ async function start(t: Test, startedAfterMs: number, state: { list?: object } =
   })
   const api = await listen(t, server)
   const ending = new AbortController()
-  const done = showAddresses({
+  const done = showStartupMessage({
     mode: 'demo',
     page: 'http://127.0.0.1:8080/',
     api: `http://127.0.0.1:${api}`,

@@ -11,7 +11,7 @@ const TIMEOUT_MS: Milliseconds = 2_000
 /** A list that is this fresh at the start is shown too: an earlier run has only just ended. */
 const FRESH_BEFORE_START_MS: Milliseconds = 120_000
 
-export interface ShownAddresses extends LocalContext {
+export interface StartupMessage extends LocalContext {
   readonly mode: Mode
   readonly page: string
   /** Address of the API, such as `http://127.0.0.1:3000`. */
@@ -22,7 +22,7 @@ export interface ShownAddresses extends LocalContext {
 }
 
 /** Prints every address, then the first prices; why there are none the apps themselves say. */
-export async function showAddresses(shown: ShownAddresses): Promise<void> {
+export async function showStartupMessage(shown: StartupMessage): Promise<void> {
   const { mode, page, api, ports, redisCli, dataDir, say } = shown
   const list = `${api}/api/v1/kimchi-premium`
   say(

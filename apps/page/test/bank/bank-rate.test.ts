@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isOld, parseRate } from '../../src/bank/entered-rate.ts'
+import { isOld, parseRate } from '../../src/bank/bank-rate.ts'
 
 t.test('reads a rate as people write it, and refuses what can be none', async t => {
   t.strictSame(['1380', '1,380', '1380.55', '1,380.5', '500', '5000'].map(parseRate), [

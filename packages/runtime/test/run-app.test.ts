@@ -56,55 +56,48 @@ t.test('a second signal, as when Ctrl-C is passed on by a parent, does not cut t
   t.strictSame(await ended, { code: 0, signal: null, out: CLOSED_ONCE, err: '' })
 })
 
-t.test('an error made on purpose at boot is one plain line and exit 1', async t => {
-  t.strictSame(await run(t, 'app.mjs', 'boot-error').ended, {
-    code: 1,
-    signal: null,
-    out: '',
-    err: 'KIMCHI_ERR_REDIS: no answer from 127.0.0.1:1\n',
+const CLOSING = 'up\nclosing 1\n'
+const FAILURES = [
+  [
+    'boot-error',
+    'an error made on purpose at boot is one plain line',
+    '',
+    'KIMCHI_ERR_REDIS: no answer from 127.0.0.1:1\n',
+  ],
+  [
+    'failed',
+    'an app that fails says why, and is closed',
+    CLOSED_ONCE,
+    'KIMCHI_ERR_PRICES_KIND: Redis holds live prices\n',
+  ],
+  [
+    'uncaught',
+    'an uncaught error shows its stack and closes the app',
+    CLOSED_ONCE,
+    /^TypeError: undefined is not a function\n {4}at .*app\.mjs/,
+  ],
+  [
+    'fails-while-closing',
+    'an app that fails while it is closed is still closed to the end',
+    CLOSED_ONCE,
+    'KIMCHI_ERR_REDIS: loop ended\n',
+  ],
+  ['close-fails', 'a close that fails says why', CLOSING, 'KIMCHI_ERR_REDIS: last minute not written\n'],
+  [
+    'failed-hang',
+    'a close that hangs is given up after 4 s',
+    CLOSING,
+    /not closed within 4000 ms, giving up\n$/,
+  ],
+] as const
+for (const [scenario, title, out, err] of FAILURES) {
+  t.test(`${title}; exit 1`, async t => {
+    const ended = await run(t, 'app.mjs', scenario).ended
+    t.match(ended, { code: 1, signal: null, err })
+    t.equal(ended.out, out)
+    if (typeof err === 'string') t.equal(ended.err, err)
   })
-})
-
-t.test('an app that fails says why, is closed, and exits 1', async t => {
-  t.strictSame(await run(t, 'app.mjs', 'failed').ended, {
-    code: 1,
-    signal: null,
-    out: CLOSED_ONCE,
-    err: 'KIMCHI_ERR_PRICES_KIND: Redis holds live prices\n',
-  })
-})
-
-t.test('an uncaught error shows its stack, closes the app and exits 1', async t => {
-  t.match(await run(t, 'app.mjs', 'uncaught').ended, {
-    code: 1,
-    out: CLOSED_ONCE,
-    err: /^TypeError: undefined is not a function\n {4}at .*app\.mjs/,
-  })
-})
-
-t.test('an app that fails while it is closed is still closed to the end, and exits 1', async t => {
-  const { child, says, ended } = run(t, 'app.mjs', 'fails-while-closing')
-  await says('up')
-  child.kill('SIGTERM')
-  t.strictSame(await ended, {
-    code: 1,
-    signal: null,
-    out: CLOSED_ONCE,
-    err: 'KIMCHI_ERR_REDIS: loop ended\n',
-  })
-})
-
-t.test('a close that fails says why and exits 1', async t => {
-  const { child, says, ended } = run(t, 'app.mjs', 'close-fails')
-  await says('up')
-  child.kill('SIGTERM')
-  t.match(await ended, { code: 1, err: 'KIMCHI_ERR_REDIS: last minute not written\n' })
-})
-
-t.test('a close that hangs is given up after 4 s', async t => {
-  const { ended } = run(t, 'app.mjs', 'failed-hang')
-  t.match(await ended, { code: 1, out: 'up\nclosing 1\n', err: /not closed within 4000 ms, giving up\n$/ })
-})
+}
 
 for (const [scenario, when, text] of [
   ['plain', 'is killed', 'up'],

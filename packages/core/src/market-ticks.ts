@@ -33,6 +33,8 @@ const NOTHING: Known = { minute: Number.NEGATIVE_INFINITY }
 export class MarketTicks {
   /** When the status "not trading" was asked for, or came in a frame; undefined while it trades. */
   haltedAt: EpochMs | undefined
+  /** When the last halt was over. A snapshot is taken seconds after M, and a halt often ends at a whole minute. */
+  #resumedAt: EpochMs = Number.NEGATIVE_INFINITY
   #upToNow = NOTHING
   /** What was known before the newest minute began. */
   #before = NOTHING
@@ -42,8 +44,10 @@ export class MarketTicks {
 
   add(tick: Tick): void {
     const { origin, eventAt, receivedAt, tradedAt, tradable } = tick
-    if (tradable !== undefined) this.haltedAt = tradable ? undefined : receivedAt
-    else if (origin === 'stream' && outranks(tradedAt, this.haltedAt)) this.haltedAt = undefined
+    const isStream = origin === 'stream'
+    if (tradable === false) this.haltedAt = receivedAt
+    else if (tradable || (isStream && outranks(tradedAt, this.haltedAt)))
+      this.#resume(isStream ? eventAt : receivedAt)
     const minute = minuteOf(eventAt)
     if (minute > this.#upToNow.minute) this.#before = this.#upToNow
     else if (minute < this.#upToNow.minute) this.#before = withTick(this.#before, tick)
@@ -54,7 +58,7 @@ export class MarketTicks {
 
   /** Notes an exchange's answer to a status request. A trade at least 2 s after the request outranks a "no". */
   setTradable(tradable: boolean, askedAt: EpochMs): void {
-    if (tradable) this.haltedAt = undefined
+    if (tradable) this.#resume(askedAt)
     else if (!outranks(this.#upToNow.tradedAt, askedAt)) this.haltedAt = askedAt
   }
 
@@ -81,7 +85,13 @@ export class MarketTicks {
     // What came in the same millisecond may have come before it.
     const wholeFrom = this.#missed === undefined ? from : Math.max(from, this.#missed.lastAt + 1)
     const price = this.#priceOf(known, minute, wholeFrom, disorderMs)
-    return { price, tradedAt: known.tradedAt, tradable: this.haltedAt === undefined }
+    const tradable = this.haltedAt === undefined && this.#resumedAt < minuteStart(minute)
+    return { price, tradedAt: known.tradedAt, tradable }
+  }
+
+  #resume(at: EpochMs): void {
+    if (this.haltedAt !== undefined) this.#resumedAt = at
+    this.haltedAt = undefined
   }
 
   /**

@@ -93,16 +93,19 @@ t.test('an Upbit snapshot sets prices but does not show that the exchange is up'
 
 t.test('a market halted on either exchange is a gap, and others are not affected', async t => {
   const eth = [upbitTick('KRW-ETH', 5_000_000, at(-9)), binanceTick('ETHUSDT', 3_500, at(-1))]
-  t.strictSame(
-    outcomes(record(...WHOLE, ...eth, upbitTick('KRW-ETH', 1, at(-68), { tradable: false })), M, [BTC, ETH]),
-    [[99_000_000, 70_000, 1_400], 'halting'],
-  )
+  const halted = record(...WHOLE, ...eth, upbitTick('KRW-ETH', 1, at(-68), { tradable: false }))
+  t.strictSame(outcomes(halted, M, [BTC, ETH]), [[99_000_000, 70_000, 1_400], 'halting'])
+  halted.record(upbitTick('KRW-ETH', 2, at(0)))
+  t.strictSame(outcomes(halted, M, [ETH]), ['halting'], 'a halt that ends at M')
   const latest = record(...WHOLE, ...eth)
   latest.setTradable('binance', 'ETHUSDT', false, at(-1))
   t.strictSame(outcomes(latest, M, [ETH]), ['halting'], 'it traded in the minute')
   latest.record(upbitTick('KRW-BTC', 1, at(30)))
   latest.record(binanceTick('BTCUSDT', 1, at(30)))
   t.strictSame(outcomes(latest, M + 1, [ETH]), ['halted'])
+  latest.setTradable('binance', 'ETHUSDT', true, at(60))
+  t.strictSame(outcomes(latest, M + 1, [ETH]), ['halted'])
+  t.match(latest.before(M + 2).binance.get('ETHUSDT'), { price: 3_500, tradable: true })
 })
 
 t.test('a halt on both exchanges is an ordinary gap only when both traded in the minute', async t => {

@@ -178,18 +178,29 @@ t.test('when all coins are halted, an old replica and a new one give the same em
   reader.board = allHalted
   await documents.onReconnect()
   const { documents: ofNewReplica } = await openTestApp(t, allHalted)
+  await documents.load('BTC')
+  t.equal(documents.history('BTC', 1)?.minute, MINUTE, 'of which a history is, too')
   for (const list of [documents.live(), ofNewReplica.live()])
     t.match(read(list), { result: 'ok', count: 0, data: [], updated_at: '2026-11-20T13:05:00' })
   t.equal(documents.live()?.tag, ofNewReplica.live()?.tag)
 })
 
-t.test('an emptied Redis does not empty the answers', async t => {
-  const { documents, reader } = await openTestApp(t)
-  const live = documents.live()
-  reader.board = boardOf(MINUTE, [])
-  await documents.onReconnect()
-  t.equal(documents.live(), live)
-  t.match(documents.status().problem?.text, /empty/)
+// docs/faults.md, 26
+t.test('while Redis holds no minute, nothing is served of it, though coins are listed', async t => {
+  const unwritten = boardOf(MINUTE, ['BTC'], { rows: [], newestMinute: 0 })
+  const { documents: first } = await openTestApp(t, unwritten)
+  await first.load('BTC')
+  t.equal(first.history('BTC', 365), undefined)
+  const { documents, reader } = await openHistory(t, daysBefore('2026-11-20', 2))
+  const before = [documents.live(), documents.history('BTC', 365)]
+  reader.days.clear()
+  for (const board of [boardOf(MINUTE, []), unwritten]) {
+    reader.board = board
+    await documents.onReconnect()
+    await turns()
+    t.strictSame([documents.live(), documents.history('BTC', 365)], before)
+    t.match(documents.status().problem?.text, /empty/)
+  }
 })
 
 t.test('a history is read once, however many ask for it first', async t => {

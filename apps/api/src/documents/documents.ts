@@ -152,23 +152,24 @@ export class Documents {
   }
 
   async #publish(board: Board): Promise<void> {
-    if (board.coins.length === 0 && this.#board !== undefined && this.#board.coins.length > 0) {
-      // Somebody emptied Redis. Until it is filled again, the answers of a moment ago are better than none.
+    const list = renderLiveList(board)
+    if (list === undefined && this.#live !== undefined) {
+      // Somebody emptied Redis. Until it holds a minute again, the answers of a moment ago are better than none.
       this.#histories.invalidate()
       this.#problem = { reason: 'redis', text: 'Redis is empty, the last good documents are served' }
       return
     }
     if (this.#problem !== undefined) this.#sources.log.info({}, 'documents are refreshed again')
     this.#problem = undefined
-    const list = renderLiveList(board)
-    if (list !== undefined && list.tag !== this.#live?.tag) {
+    this.#board = board
+    if (list === undefined) return
+    if (list.tag !== this.#live?.tag) {
       // Its own queue, so that it never waits for histories.
       const compressed = compressedBody(list.body, pLimit(2), QUALITY.list)
       // In any other coding it is compressed when somebody asks.
       await Promise.all((this.#live?.compressed?.codings() ?? []).map(compressed.make))
       this.#live = { ...list, compressed }
     }
-    this.#board = board
     void this.#histories.update(board)
   }
 }

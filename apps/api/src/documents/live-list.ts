@@ -11,7 +11,7 @@ const NOTE = 'Premium is USDT-based (Upbit KRW-USDT last price). Times are UTC.'
  */
 export function renderLiveList(board: Board): Document | undefined {
   const { rows, prices } = board
-  const minute = newestMinute(board) || board.newestMinute
+  const minute = newestMinute(board)
   if (minute === 0) return undefined
   const head: Omit<LiveList, 'data'> = {
     result: 'ok',
@@ -24,7 +24,7 @@ export function renderLiveList(board: Board): Document | undefined {
   return { minute, tag: contentHash(plain), body: [plain] }
 }
 
-/** The newest snapshot of a board; 0 when it has none. */
-export function newestMinute({ rows }: Pick<Board, 'rows'>): EpochMinute {
-  return Math.max(0, ...rows.map(({ minute }) => minute))
+/** The minute of a board's documents: that of its newest row, without rows the newest that was stored; 0 without any. */
+export function newestMinute({ rows, newestMinute }: Board): EpochMinute {
+  return Math.max(0, ...rows.map(({ minute }) => minute)) || newestMinute
 }

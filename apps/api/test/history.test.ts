@@ -27,6 +27,7 @@ t.test('the newest day is replaced by a newer state of itself, never by an older
   const newer = withDay(rows, dayOf('2026-11-20', 787))
   t.equal(read(newer, 365).count, 4)
   t.equal(read(newer, 1).data[0].samples, 787)
+  t.equal(read(withDay(rows, { ...dayOf('2026-11-20', 786), high: 20_000 }), 1).data[0].high_pct, 2, 'mended')
   t.equal(withDay(newer, dayOf('2026-11-20', 786)), newer)
   t.equal(withDay(newer, undefined), newer)
 })

@@ -22,7 +22,7 @@ export function dayRows(days: readonly Day[]): DayRows {
 /** The rows with the newest day replaced by a newer state of it, or followed by a new day. */
 export function withDay(rows: DayRows, day: Day | undefined): DayRows {
   const { closed, starts, last } = rows
-  if (day === undefined || (last !== undefined && !isNewer(day, last))) return rows
+  if (day === undefined || (last !== undefined && isOlder(day, last))) return rows
   if (last === undefined || day.date === last.date) return { ...rows, last: day }
   return append(closed, starts, [last], day)
 }
@@ -53,6 +53,6 @@ function append(closed: Buffer, starts: Uint32Array, days: readonly Day[], last:
 }
 
 /** The board and the days come from two reads, so the later one may return an older state. */
-function isNewer(day: Day, than: Day): boolean {
-  return day.date === than.date ? day.samples > than.samples : day.date > than.date
+function isOlder(day: Day, than: Day): boolean {
+  return day.date === than.date ? day.samples < than.samples : day.date < than.date
 }

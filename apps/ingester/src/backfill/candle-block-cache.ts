@@ -42,11 +42,10 @@ const MAX_BLOCKS = 270
 interface CachedBlock {
   /** The newest minute whose candles were complete when the block was fetched. */
   readonly completeTo: EpochMinute
-  /** By the clock's elapsed time. */
-  readonly fetchedAt: Milliseconds
   readonly block: Promise<CandleBlock>
-  /** What `block` has resolved with; undefined before. */
+  /** What `block` has resolved with, and when, by the clock's elapsed time; undefined before. */
   fetched?: CandleBlock
+  fetchedAt?: Milliseconds
 }
 
 /**
@@ -73,7 +72,7 @@ export class CandleBlockCache {
   /** What could not be read of the exchanges' answers. */
   unreadable() {
     const oldest = this.#clock.elapsed() - HOUR_MS
-    const recent = [...this.#blocks.values()].filter(({ fetchedAt }) => fetchedAt > oldest)
+    const recent = [...this.#blocks.values()].filter(({ fetchedAt = 0 }) => fetchedAt > oldest)
     return {
       /** How many pages had rows that could not be read. */
       pages: { ...this.#unreadablePages },
@@ -146,11 +145,12 @@ export class CandleBlockCache {
     let entry = known
     if (entry === undefined || !this.#isUsable(entry, minute, newest)) {
       const block = this.#fetchBlock(exchange, market, start, newest, known?.fetched)
-      entry = { completeTo: newest, fetchedAt: this.#clock.elapsed(), block }
+      entry = { completeTo: newest, block }
     }
     this.#keep(key, entry)
     try {
       entry.fetched = await entry.block
+      entry.fetchedAt ??= this.#clock.elapsed()
       return entry.fetched
     } catch (thrown) {
       if (this.#blocks.get(key) === entry) this.#blocks.delete(key)
@@ -161,7 +161,7 @@ export class CandleBlockCache {
   }
 
   #isUsable(
-    { completeTo, fetchedAt, fetched }: CachedBlock,
+    { completeTo, fetchedAt = 0, fetched }: CachedBlock,
     minute: EpochMinute,
     newest: EpochMinute,
   ): boolean {

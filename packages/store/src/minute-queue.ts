@@ -32,7 +32,7 @@ export type QueueStatus = ReturnType<MinuteQueue['status']>
 
 interface Entry {
   readonly batch: SampleBatch
-  /** When Redis confirmed it last; undefined before the first time, kept while it is sent again. */
+  /** When Redis last confirmed it with something new; undefined before the first time, kept while it is sent again. */
   confirmedAt: EpochMs | undefined
 }
 
@@ -167,7 +167,8 @@ export class MinuteQueue {
       this.#totals.resent += 1
       this.#totals.recovered += result.stored
     }
-    entry.confirmedAt = clock.now()
+    // What was found there when it was sent again is no more at risk than before.
+    if (entry.confirmedAt === undefined || result.stored + result.settled > 0) entry.confirmedAt = clock.now()
     this.#waiting.delete(entry)
     this.#confirmed.push(entry)
     this.#forgetOld()

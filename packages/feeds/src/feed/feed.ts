@@ -165,7 +165,7 @@ export class Feed {
     const interruption = this.#options.sink.record(tick, { lastAt: this.#lastDataAt, openedAt })
     if (isData) this.#lastDataAt = tick.receivedAt
     else this.#tradingStatus.answeredAt = tick.receivedAt
-    if (isOther) this.#read(connection)
+    if (isOther) this.#read(connection, tick.receivedAt)
     if (interruption !== undefined) {
       this.#renewals.interrupted()
       if (interruption.isSilence) this.#counters.silences += 1
@@ -188,8 +188,11 @@ export class Feed {
   }
 
   /** Reads this connection from now on, and closes all others. */
-  #read(connection: Connection): void {
+  #read(connection: Connection, receivedAt: EpochMs): void {
+    const { fetchTradingPrices, sink } = this.#options
     if (this.#reading?.signal.aborted === true) this.#counters.reconnects += 1
+    // What the one before still had on its way is lost. Upbit's SNAPSHOTs have told of that.
+    else if (this.#reading && fetchTradingPrices) sink.miss(this.#exchange, undefined, receivedAt)
     if (this.#acknowledged === connection) this.#tradingStatus.seed(connection.markets)
     this.#reading = connection
     void this.#closeOthers(connection)

@@ -289,7 +289,7 @@ t.test('close ends everything, at any moment, and can be called twice', async t 
 })
 
 // docs/faults.md, 38
-t.test('the frames of a newer connection alone are read, and prices count from its opening', async t => {
+t.test('the frames of a newer connection alone are read, and what the old one said is no price', async t => {
   const latest = new LatestTicks()
   let asked = 0
   const { exchange, send, untilNext, clock } = await openScripted(t, {
@@ -316,6 +316,9 @@ t.test('the frames of a newer connection alone are read, and prices count from i
   await send('{"stream":"!serverShutdown","data":{"e":"serverShutdown","E":1795222584015}}')
   await untilNext()
   t.ok(clock.now() % 60_000 >= 10_000, 'it is opened ten seconds into the minute')
+  await send(miniTicker('BTCUSDT', '1', clock.now()))
+  await clock.advance(1_100)
+  await send(miniTicker('QUIETUSDT', '1', clock.now() - 1_900))
   await send(miniTicker('BTCUSDT', '9', clock.now()), 1)
   await eventually('the old one is closed', () => exchange.peers[0]?.socket.readyState === 3)
   await clock.advance(5_000)

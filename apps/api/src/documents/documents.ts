@@ -16,10 +16,8 @@ const BACKFILL_PAUSE_MS: Milliseconds = 1_000
 /** How often it looks whether a read is due: it may become due sooner, and the clock may be set. */
 const STEP_MS: Milliseconds = 1_000
 
-/** Redis is polled this often while a minute is overdue, and less often from 30 s after it was due. */
+/** Redis is polled this often while a minute is overdue. */
 const POLL_MS: Milliseconds = 2_000
-const SLOW_POLL_MS: Milliseconds = 10_000
-const SLOW_POLL_AFTER_MS: Milliseconds = 30_000
 
 /** The longest that a request waits for Redis, when its document is not in memory. */
 const LOADED_WITHIN_MS: Milliseconds = 1_000
@@ -41,12 +39,10 @@ export class Documents {
   /** The read that has not begun yet. */
   #nextRead: Promise<void> | undefined
   #problem: Reason | undefined
-  readonly #beganAt: EpochMs
 
   constructor(sources: Sources) {
     this.#sources = sources
-    this.#beganAt = sources.clock.now()
-    this.#readAt = this.#beganAt + POLL_MS
+    this.#readAt = sources.clock.now() + POLL_MS
     this.#histories = new Histories(sources)
   }
 
@@ -145,10 +141,9 @@ export class Documents {
     }
     const now = this.#sources.clock.now()
     // A clock that is behind must not keep Redis from being read.
-    const dueAt = this.#live ? Math.min(minuteStart(this.#live.minute), now) + NEXT_AFTER_MS : this.#beganAt
-    const waitMs = now - dueAt < SLOW_POLL_AFTER_MS ? POLL_MS : SLOW_POLL_MS
+    const dueAt = Math.min(minuteStart(this.#live?.minute ?? 0), now) + NEXT_AFTER_MS
     const isDue = this.#problem !== undefined || now >= dueAt
-    this.#readAt = Math.min(this.#readAt, isDue ? now + waitMs : dueAt)
+    this.#readAt = Math.min(this.#readAt, isDue ? now + POLL_MS : dueAt)
   }
 
   async #publish(board: Board): Promise<void> {

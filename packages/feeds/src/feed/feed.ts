@@ -74,6 +74,8 @@ export class Feed {
   #acknowledged: Connection | undefined
   /** When the last data frame came, on whichever connection. */
   #lastDataAt: EpochMs | undefined
+  /** The same by elapsed time. */
+  #heardAt: Milliseconds = 0
 
   constructor({ markets, ...options }: FeedOptions, given: Omit<Context, 'signal'>) {
     const { protocol, sink, fetchTradingPrices } = options
@@ -163,8 +165,10 @@ export class Feed {
     const isOther = isData && connection !== this.#reading
     const openedAt = isOther ? connection.openedAt : undefined
     const interruption = this.#options.sink.record(tick, { lastAt: this.#lastDataAt, openedAt })
-    if (isData) this.#lastDataAt = tick.receivedAt
-    else this.#tradingStatus.answeredAt = tick.receivedAt
+    if (isData) {
+      this.#lastDataAt = tick.receivedAt
+      this.#heardAt = this.#context.clock.elapsed()
+    } else this.#tradingStatus.answeredAt = tick.receivedAt
     if (isOther) this.#read(connection, tick.receivedAt)
     if (interruption !== undefined) {
       this.#renewals.interrupted()
@@ -181,7 +185,7 @@ export class Feed {
     const asked: Asked = { at: clock.now(), elapsed: clock.elapsed() }
     const isCut = this.#reading?.signal.aborted !== false
     // No frame has told of a silence that goes on.
-    const isSilent = asked.at - (this.#lastDataAt ?? asked.at) > MAX_SILENCE_MS
+    const isSilent = asked.elapsed - this.#heardAt > MAX_SILENCE_MS
     if (isCut || isSilent) this.#renewals.interrupted()
     if (!isCut) this.#reading?.subscribe()
     return this.#renewals.renew(asked, this.#reading?.markets ?? [])

@@ -105,14 +105,14 @@ for (const what of ['a cut', 'a silence'] as const) {
   })
 
   t.test(`${what} that no frame has told of when the next renewal is sent`, async t => {
-    const { pass, cut, halted } = await openUpbit(t)
+    const { clock, pass, cut, halted } = await openUpbit(t)
     await pass(30, ALL)
-    await pass(150, OTHERS)
-    if (what === 'a silence') await pass(158, OTHERS, true)
-    else {
-      await pass(154, OTHERS)
-      await cut(OTHERS)
-    }
+    await pass(what === 'a silence' ? 151 : 154, OTHERS)
+    if (what === 'a silence') {
+      clock.step(-20_000)
+      await pass(138, OTHERS, true)
+      t.strictSame(halted(), [])
+    } else await cut(OTHERS)
     await pass(170, OTHERS)
     t.strictSame(halted(), [])
   })

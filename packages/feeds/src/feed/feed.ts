@@ -194,11 +194,15 @@ export class Feed {
   /** Reads this connection from now on, and closes all others. */
   #read(connection: Connection, receivedAt: EpochMs): void {
     const { fetchTradingPrices, sink } = this.#options
-    if (this.#reading?.signal.aborted === true) this.#counters.reconnects += 1
-    // What the one before still had on its way is lost. Upbit's SNAPSHOTs have told of that.
-    else if (this.#reading && fetchTradingPrices) sink.miss(this.#exchange, undefined, receivedAt)
-    if (this.#acknowledged === connection) this.#tradingStatus.seed(connection.markets)
+    const before = this.#reading
     this.#reading = connection
+    if (before?.signal.aborted === true) {
+      this.#counters.reconnects += 1
+      this.#forget(before)
+    } else if (before && fetchTradingPrices)
+      // What it still had on its way is lost. Upbit's SNAPSHOTs have told of that.
+      sink.miss(this.#exchange, undefined, receivedAt)
+    if (this.#acknowledged === connection) this.#tradingStatus.seed(connection.markets)
     void this.#closeOthers(connection)
   }
 
@@ -227,17 +231,20 @@ export class Feed {
     }
   }
 
-  /** Forgets the markets that only this connection had: nobody hears their next trade. */
   #noteEnd(connection: Connection): void {
-    const { error, markets } = connection
+    const { error } = connection
     void connection.close().then(() => this.#connections.delete(connection))
-    const kept = connection === this.#reading ? markets : this.#reading?.markets
-    for (const market of markets)
-      if (!kept?.includes(market)) this.#options.sink.forget(this.#exchange, market)
+    if (connection !== this.#reading) this.#forget(connection)
     if (error === undefined) return
     if (error instanceof SubscriptionRefused) this.#options.onRefused?.()
     if (error.code === 'KIMCHI_ERR_FRAME') this.#counters.countMalformed(error)
     else this.#counters.remember(error)
+  }
+
+  /** Forgets the markets that the connection which is read lacks: nobody hears their next trade. */
+  #forget({ markets }: Connection): void {
+    const lost = markets.filter(market => !this.#reading?.markets.includes(market))
+    for (const market of lost) this.#options.sink.forget(this.#exchange, market)
   }
 
   /** Closes all connections but this one. Resolves when their sockets are closed. */

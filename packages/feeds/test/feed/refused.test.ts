@@ -5,12 +5,13 @@ import { AT, watchFeed } from '../harness.ts'
 import { scriptExchange, upbitTicker } from '../scripted-exchange.ts'
 
 const REFUSAL = Buffer.from('{"error":{"name":"INVALID_PARAM","message":"no such code"}}')
+const DATA = upbitTicker('KRW-GOOD', 5, AT)
 
 // docs/faults.md, 60
 t.test('a refused subscription loads the lists, and the next attempt takes what has changed', async t => {
   const exchange = await scriptExchange(t)
   let refusals = 0
-  const { clock, feed, log } = watchFeed(t, {
+  const { clock, feed, forgotten, log } = watchFeed(t, {
     protocol: upbitProtocol,
     bases: exchange.url,
     markets: ['KRW-GOOD', 'KRW-DEAD'],
@@ -20,7 +21,9 @@ t.test('a refused subscription loads the lists, and the next attempt takes what 
   })
   let refused = 0
   await passUntil(clock, 'six refusals', () => {
-    if (exchange.peers[refused]?.received.length === 1) exchange.peers[refused++]?.socket.send(REFUSAL)
+    const { socket, received } = exchange.peers[refused] ?? {}
+    if (received?.length === 1) for (const frame of [DATA, REFUSAL]) socket?.send(frame)
+    if (received?.length === 1) refused += 1
     return refusals === 6 && feed.status().state === 'waiting'
   })
   t.equal(refusals, 6, 'each refusal asks for the lists')
@@ -31,8 +34,9 @@ t.test('a refused subscription loads the lists, and the next attempt takes what 
   await passUntil(clock, 'the next connection', () => exchange.peers[6]?.received.length === 1)
   t.ok(clock.now() - waitedFrom <= 30_000)
   t.notOk(exchange.peers[6]?.received[0]?.includes('KRW-DEAD'))
-  exchange.peers[6]?.socket.send(upbitTicker('KRW-GOOD', 5, AT))
+  exchange.peers[6]?.socket.send(DATA)
   await eventually('data', () => feed.status().state === 'up')
+  t.strictSame(forgotten, ['KRW-DEAD'])
 })
 
 // docs/faults.md, 60

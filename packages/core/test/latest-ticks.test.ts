@@ -245,15 +245,6 @@ t.test(
   },
 )
 
-// docs/faults.md, 38
-t.test('a silence makes the prices from before it unknown', async t => {
-  const latest = record(upbitTick(BTC, 1, at(-20)), binanceTick(USDT, 1, at(-20)))
-  const heard = { lastAt: at(-19.9) }
-  t.match(latest.record(upbitTick('KRW-ETH', 1, at(-5)), heard), { isSilence: true, isSeedWanted: true })
-  t.equal(priceBefore(latest, M), undefined)
-  t.equal(priceBefore(latest, M, USDT), 1, 'the other exchange')
-})
-
 // docs/faults.md, 85
 t.test('after our clock stepped back everything begins anew, for that exchange alone', async t => {
   const latest = record(

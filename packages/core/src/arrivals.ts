@@ -9,7 +9,7 @@ export const MAX_LAG_MS: Milliseconds = 2_000
 const MAX_LEAD_MS: Milliseconds = 500
 
 /** A longer silence may have swallowed frames. */
-export const MAX_SILENCE_MS: Milliseconds = 3_000
+const MAX_SILENCE_MS: Milliseconds = 3_000
 
 /** The usual lag is learnt again after this many frames. */
 const FRAMES_TO_LEARN = 20

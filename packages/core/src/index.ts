@@ -1,4 +1,4 @@
-export { MAX_LAG_MS, MAX_SILENCE_MS } from './arrivals.ts'
+export { MAX_LAG_MS } from './arrivals.ts'
 export type * from './clock.ts'
 export type * from './context.ts'
 export * from './daily.ts'

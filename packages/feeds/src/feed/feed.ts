@@ -3,7 +3,6 @@ import {
   type EpochMs,
   type Exchange,
   type LatestTicks,
-  MAX_SILENCE_MS,
   type Market,
   MINUTE_MS,
   type Milliseconds,
@@ -74,8 +73,6 @@ export class Feed {
   #acknowledged: Connection | undefined
   /** When the last data frame came, on whichever connection. */
   #lastDataAt: EpochMs | undefined
-  /** The same by elapsed time. */
-  #heardAt: Milliseconds = 0
 
   constructor({ markets, ...options }: FeedOptions, given: Omit<Context, 'signal'>) {
     const { protocol, sink, fetchTradingPrices } = options
@@ -165,29 +162,23 @@ export class Feed {
     const isOther = isData && connection !== this.#reading
     const openedAt = isOther ? connection.openedAt : undefined
     const interruption = this.#options.sink.record(tick, { lastAt: this.#lastDataAt, openedAt })
-    if (isData) {
-      this.#lastDataAt = tick.receivedAt
-      this.#heardAt = this.#context.clock.elapsed()
-    } else this.#tradingStatus.answeredAt = tick.receivedAt
+    if (isData) this.#lastDataAt = tick.receivedAt
+    else this.#tradingStatus.answeredAt = tick.receivedAt
     if (isOther) this.#read(connection, tick.receivedAt)
     if (interruption !== undefined) {
       this.#renewals.interrupted()
       if (interruption.isSilence) this.#counters.silences += 1
       // A new connection of Upbit begins with snapshots, and one of Binance with seeds.
       if (interruption.isSeedWanted) this.#tradingStatus.seed(connection.markets)
-    }
+    } else if (isData) this.#renewals.wholeUntil(tick.receivedAt)
     this.#renewals.hear(tick.market, tick.origin === 'snapshot', tick.tradable)
   }
 
-  /** Sends the subscription again; returns the answer to the renewal before, unless frames may have been lost since. */
+  /** Sends the subscription again; returns the answer to the renewal before, if there is one. */
   #renew(): Answer | undefined {
     const { clock } = this.#context
     const asked: Asked = { at: clock.now(), elapsed: clock.elapsed() }
-    const isCut = this.#reading?.signal.aborted !== false
-    // No frame has told of a silence that goes on.
-    const isSilent = asked.elapsed - this.#heardAt > MAX_SILENCE_MS
-    if (isCut || isSilent) this.#renewals.interrupted()
-    if (!isCut) this.#reading?.subscribe()
+    if (this.#reading?.signal.aborted === false) this.#reading.subscribe()
     return this.#renewals.renew(asked, this.#reading?.markets ?? [])
   }
 

@@ -1,5 +1,6 @@
 import { LatestTicks, type Market } from '@kimchi/core'
 import t, { type Test } from 'tap'
+import { Renewals } from '../../src/feed/renewals.ts'
 import { subscribedMarkets } from '../../src/feed/subscribed-markets.ts'
 import { upbitProtocol } from '../../src/upbit.ts'
 import { AT, openScripted } from '../harness.ts'
@@ -92,31 +93,42 @@ t.test('a renewal that brings SNAPSHOTs of fewer than half of the markets says n
 })
 
 for (const what of ['a cut', 'a silence'] as const) {
-  t.test(`${what} before the next renewal, and what lacked a market says nothing`, async t => {
-    const { pass, cut, halted } = await openUpbit(t)
-    await pass(30, ALL)
-    await pass(142, OTHERS)
-    if (what === 'a cut') await cut(OTHERS)
-    else await pass(146, OTHERS, true)
-    await pass(216, OTHERS)
-    t.strictSame(halted(), [], 'after a silence a second renewal comes too soon')
-    await pass(276, OTHERS)
-    t.strictSame(halted(), ['KRW-DOT'], 'two that follow do, 15 s apart')
+  const disturb = async ({ pass, cut }: Awaited<ReturnType<typeof openUpbit>>, untilSecond: number) =>
+    what === 'a cut' ? cut(OTHERS) : pass(untilSecond, OTHERS, true)
+
+  t.test(`${what} while the SNAPSHOTs of a renewal come, and what lacked a market says nothing`, async t => {
+    const upbit = await openUpbit(t)
+    await upbit.pass(30, ALL)
+    await upbit.pass(97, OTHERS)
+    await disturb(upbit, 101)
+    await upbit.pass(200, OTHERS)
+    t.strictSame(upbit.halted(), [])
+    await upbit.pass(276, OTHERS)
+    t.strictSame(upbit.halted(), ['KRW-DOT'], 'two that follow do')
   })
 
-  t.test(`${what} that no frame has told of when the next renewal is sent`, async t => {
-    const { clock, pass, cut, halted } = await openUpbit(t)
-    await pass(30, ALL)
-    await pass(what === 'a silence' ? 151 : 154, OTHERS)
-    if (what === 'a silence') {
-      clock.step(-20_000)
-      await pass(138, OTHERS, true)
-      t.strictSame(halted(), [])
-    } else await cut(OTHERS)
-    await pass(170, OTHERS)
-    t.strictSame(halted(), [])
+  t.test(`${what} five seconds after a renewal changes nothing of its answer`, async t => {
+    const upbit = await openUpbit(t)
+    await upbit.pass(30, ALL)
+    await upbit.pass(101, OTHERS)
+    await disturb(upbit, 105)
+    await upbit.pass(156, OTHERS)
+    t.strictSame(upbit.halted(), ['KRW-DOT'])
   })
 }
+
+t.test('a renewal is no answer before the stream has gone on for five seconds', async t => {
+  for (const [goneOnMs, answers] of [
+    [4_999, false],
+    [5_000, true],
+  ] as const) {
+    const renewals = new Renewals()
+    renewals.renew({ at: AT, elapsed: 0 }, ['KRW-BTC'])
+    renewals.hear('KRW-BTC', true, true)
+    renewals.wholeUntil(AT + goneOnMs)
+    t.equal(renewals.renew({ at: AT + 60_000, elapsed: 60_000 }, []) !== undefined, answers)
+  }
+})
 
 t.test('what a frame says of its market stands', async t => {
   const { pass, send, halted } = await openUpbit(t)

@@ -1,6 +1,7 @@
 import { eventually } from '@kimchi/testkit'
 import type { Browser, Page } from '@kimchi/testkit/chromium'
 import type { Test } from 'tap'
+import { changeSince } from '../src/coin/days.ts'
 import { type Answers, goodAnswers, historyOf, liveListOf, minuteAt, oldRow, withRows } from './answers.ts'
 import { type Open, testPages } from './views.ts'
 
@@ -17,6 +18,7 @@ export async function misread(t: Test, browser: Browser, base: string): Promise<
     'an answer that is an error, or a limit, is not called no answer': apiFailing,
     // docs/faults.md, 111
     'of 200 coins each on the screen has its day change, and they are sorted by it': manyCoins,
+    'until a day has its first row, a coin’s change counts from the close before the last one': firstMinute,
   })
 }
 
@@ -153,4 +155,14 @@ async function manyCoins(t: Test, open: Open) {
   const yesterday = history.data[0]?.close_pct ?? 0
   t.equal(await change.getAttribute('value'), `${Math.round(10_000 * (1.99 - yesterday)) / 10_000}`)
   t.equal(daily(), 200, 'each once')
+}
+
+async function firstMinute(t: Test, open: Open) {
+  const midnight = Math.ceil(Date.now() / (24 * HOUR_MS)) * 24 * HOUR_MS
+  const list = liveListOf(minuteAt(midnight))
+  const BTC = historyOf('BTC', 'Bitcoin', list.updated_at, 8)
+  const clockFrom = midnight + 10_000
+  const { page } = await open(t, { list, histories: { BTC } }, { hash: '#/BTC', clockFrom })
+  const change = page.locator('.head .change data')
+  t.equal(await change.getAttribute('value'), `${changeSince(BTC.data.at(-2)?.close_pct, 1.2341)}`)
 }

@@ -29,8 +29,10 @@ export function CoinView({ symbol, range, row }: CoinProps) {
   const { history, error } = known
   const today = new Date(now()).toISOString().slice(0, 10)
   const days = useMemo(() => toDays(history?.data ?? [], today, range), [history, range, today])
-  const yesterday = days.find(({ date }) => date === dayBefore(today))
-  const since = currentRow && changeSince(yesterday?.close_pct, currentRow.premium_pct)
+  // The row's yesterday: in the first minute of a day the newest row is of the day before.
+  const yesterday = currentRow && dayBefore(currentRow.snapshot_at.slice(0, 10))
+  const close = days.find(({ date }) => date === yesterday)?.close_pct
+  const since = currentRow && changeSince(close, currentRow.premium_pct)
   const asOfText = history ? fill(t.runningAsOf, timeOf(history.asOf)) : ''
   const named = row ?? history
   const isUnknown = error?.code === 'unknown_symbol' && !row

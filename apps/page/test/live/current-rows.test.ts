@@ -1,6 +1,6 @@
 import t from 'tap'
 import { currentRows } from '../../src/live/current-rows.ts'
-import { liveListOf, oldRow } from '../answers.ts'
+import { liveListOf } from '../answers.ts'
 
 const list = liveListOf('2026-11-21T13:05:00')
 const at = Date.UTC(2026, 10, 21, 13, 5)
@@ -9,10 +9,4 @@ t.test('no row of a list is current once three later minutes are missing', async
   t.equal(currentRows(list, at + 4 * 60_000).length, 10)
   t.strictSame(currentRows(list, at + 4 * 60_000 + 1), [])
   t.strictSame(currentRows(undefined, at), [])
-})
-
-t.test('a row that is older than its list is not current', async t => {
-  const symbols = currentRows(oldRow(list), at).map(({ symbol }) => symbol)
-  t.equal(symbols.length, 9)
-  t.notOk(symbols.includes('SOL'))
 })

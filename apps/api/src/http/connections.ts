@@ -65,8 +65,6 @@ export class Connections {
     const server = new Server(this.#limits.server)
     server.maxConnections = this.#limits.connections
     server.timeout = this.#limits.unreadTimeout
-    // Who has said all may still wait for an answer. Node names this setting in its sources alone.
-    Object.assign(server, { httpAllowHalfOpen: true })
     // Node serves whatever is emitted as a connection: https://nodejs.org/api/http.html#event-connection
     const emit = server.emit.bind(server)
     server.emit = (event: string, ...args: unknown[]) => {

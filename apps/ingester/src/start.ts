@@ -59,7 +59,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   const { log, clock, random, id, version, refreshMs, network } = options
   const { ALLOW: allow, DENY: deny } = config
   const ending = new AbortController()
-  // Requests and waits of all coins listen.
+  // The requests and waits of all coins listen to it.
   setMaxListeners(0, ending.signal)
   const context: Context = { clock, random, log, signal: ending.signal }
   let fail: (thrown: unknown) => void = () => {}
@@ -88,7 +88,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   const readPublished = async () => {
     try {
       if (!(await redis.untilReady(REDIS_READY_WITHIN_MS))) return undefined
-      // Where this Redis holds the other kind of prices, it ends the ingester.
+      // A Redis with the other kind of prices ends the ingester.
       await writer.verify()
       return (await reader.readBoard()).coins
     } catch (thrown) {

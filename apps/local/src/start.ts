@@ -51,7 +51,7 @@ export async function startLocal(config: Config, context: LocalContext): Promise
   if (!context.signal.aborted) throw new Error('The service cannot go on; the reason is above.')
 }
 
-/** What the system refuses at the start, except a program, is about a file of the data folder. */
+/** At the start a system call fails either for a program or for a file of the data folder. */
 function ofDataDir(thrown: unknown, dataDir: string): unknown {
   const { syscall } = thrown as NodeJS.ErrnoException
   if (syscall === undefined || syscall.startsWith('spawn')) return thrown

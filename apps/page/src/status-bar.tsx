@@ -33,7 +33,7 @@ function troubleOf({ list, error, isAnswered }: Live, view: View): string | unde
   return `${cause} ${fill(fill(t.pricesFrom, timeOf(list.updated_at)), age)} ${after}`.trim()
 }
 
-/** What a page can know of a failure. */
+/** As much as a page can tell about a failure. */
 export function causeOf({ code, status = 0 }: ApiError, t: Texts): string {
   if (status === 429) return t.tooMany
   // A proxy in front says with 502 and 504 that the API has not answered it.

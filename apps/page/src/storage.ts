@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** What the device has not taken: its storage is full or forbidden. */
+/** Values that the device did not store, because its storage is full or forbidden. */
 const unkept = new Map<string, string>()
 
 const nameOf = (key: string) => `kimchi.${key}`

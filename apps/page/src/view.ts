@@ -17,7 +17,7 @@ export interface View extends Words {
   readonly current: readonly CoinPremium[]
   /** The minute of the list; undefined while nobody looks or the API does not answer: nothing else is asked then. */
   readonly minute: string | undefined
-  /** What to say where something is to come; undefined while the foot of the page says why it does not. */
+  /** The text in place of numbers that are still loading; undefined while the foot of the page says why they fail. */
   readonly waiting: string | undefined
   /** Milliseconds since the epoch, by the server's clock. */
   readonly now: () => number

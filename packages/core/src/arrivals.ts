@@ -81,7 +81,7 @@ export class Arrivals {
     const wasLate = openedAt === undefined && this.#wasLate
     this.#wasLate = isLate
     const isBroken = isSilence || isLate || wasLate
-    // What a new connection has brought counts from its opening: Upbit's begins with snapshots.
+    // Prices of a new connection count from its opening: Upbit's begins with snapshots.
     const pricesFrom = isBroken ? receivedAt : openedAt
     if (pricesFrom === undefined) return undefined
     return { pricesFrom, isClockBack, isSilence, isSeedWanted: isBroken && !isLate }

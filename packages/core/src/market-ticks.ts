@@ -82,7 +82,7 @@ export class MarketTicks {
    */
   legBefore(minute: EpochMinute, from: EpochMs, disorderMs: Milliseconds): Leg {
     const known = this.#upToNow.minute < minute ? this.#upToNow : this.#before
-    // What came in the same millisecond may have come before it.
+    // A price of the same millisecond may have come before the frame that was missed.
     const wholeFrom = this.#missed === undefined ? from : Math.max(from, this.#missed.lastAt + 1)
     const price = this.#priceOf(known, minute, wholeFrom, disorderMs)
     const tradable = this.haltedAt === undefined && this.#resumedAt < minuteStart(minute)

@@ -5,12 +5,12 @@ import { OWN_WAIT_MS } from './retry-after.ts'
 const ABOUT_US: readonly number[] = [418, 429]
 
 /**
- * Those that are about what we asked. A 400 or 404 without JSON comes from something else than the exchange, and is no
+ * Statuses that blame our request. A 400 or 404 without JSON comes from something other than the exchange, and is no
  * {@link HttpError} of a REST request.
  */
 const ABOUT_THE_REQUEST: readonly number[] = [400, 404]
 
-/** What refuses all of our requests: 418 and 429 at once, 403 and 451 when each base has said so. */
+/** Statuses that refuse all of our requests: 418 and 429 at once, 403 and 451 when each base has sent them. */
 const REFUSES_ALL: readonly number[] = [403, ...ABOUT_US, 451]
 
 /** A REST request had no answer: nobody was reached, or not in time. */

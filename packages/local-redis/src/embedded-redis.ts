@@ -74,7 +74,7 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
     await once(child, 'spawn')
     const watcher = spawnWatcher(Number(child.pid))
     void redis.exited.then(() => watcher.kill('SIGKILL'))
-    // For the error of those that are refused.
+    // A second start that finds the lock taken shows this in its error.
     await lock.write(`process ${child.pid}, port ${port}\n`)
     while (!options.signal?.aborted && child.exitCode === null && child.signalCode === null) {
       if ((await printed()).includes('Ready to accept connections')) return redis
@@ -109,7 +109,7 @@ function spawnServer(
  */
 function spawnWatcher(pid: number): ChildProcess {
   const script = `read -r _; kill -TERM ${pid}; kill -CONT ${pid}; sleep 3; kill -KILL ${pid}`
-  // What the server is started with, such as a clock of its own, is not for a shell that is killed.
+  // The server's environment, such as a preloaded clock, is not meant for this shell.
   const options = { detached: true, env: {} }
   const watcher = spawn('/bin/sh', ['-c', script], { ...options, stdio: ['pipe', 'ignore', 'ignore'] })
   watcher.unref()

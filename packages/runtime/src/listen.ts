@@ -6,7 +6,7 @@ export interface Address {
   readonly port: number
 }
 
-/** What a system says of a port; anything else is about the address. */
+/** Errors about the port; any other is about the address. */
 const OF_THE_PORT = ['EADDRINUSE', 'EACCES']
 
 /**

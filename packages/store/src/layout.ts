@@ -13,7 +13,7 @@ export const MINUTE_CHANNEL = '{kp}:minute'
 /** The reason of a settled minute whose premium was outside of the range of a sample. */
 export const IMPLAUSIBLE = 'implausible, beyond a factor of four'
 
-/** What a version with a narrower range wrote instead: such a minute is decided once more. */
+/** The reason that versions with a narrower range wrote: such a minute is decided once more. */
 export const IMPLAUSIBLE_BEFORE = 'implausible'
 
 /** set · dates of days that an import has made as whole as they can be, with fewer than 1,440 samples · kept */

@@ -167,7 +167,7 @@ export class MinuteQueue {
       this.#totals.resent += 1
       this.#totals.recovered += result.stored
     }
-    // What was found there when it was sent again is no more at risk than before.
+    // Redis had all of it already: being sent again put nothing new at risk.
     if (entry.confirmedAt === undefined || result.stored + result.settled > 0) entry.confirmedAt = clock.now()
     this.#waiting.delete(entry)
     this.#confirmed.push(entry)

@@ -30,7 +30,7 @@ export class Documents {
   readonly #sources: Sources
   readonly #histories: Histories
   readonly #closed = new AbortController()
-  /** What the last read that succeeded has brought; it is served while Redis is away. */
+  /** The board of the last successful read, served while Redis is away. */
   #board: Board | undefined
   #live: Document | undefined
   /** When Redis is to be read without a message of a newer minute. */

@@ -36,7 +36,7 @@ export const LIMITS = {
 /** Turns of Node's loop in which a flood is not read, after one in which it is. */
 const TURNS_BETWEEN = 32
 
-/** What ends the headers of a request. */
+/** Ends the headers of a request. */
 const END_OF_HEADERS = '\r\n\r\n'
 
 /** After such a header come bytes that are no requests, which cost Node nothing. */

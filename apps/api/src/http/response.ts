@@ -110,7 +110,7 @@ function preparedFor(document: Document, coding: AcceptedCoding, status: 200 | 3
   const ofBody = {
     ...JSON_HEADERS,
     'content-length': String(body.reduce((sum, part) => sum + Buffer.byteLength(part), 0)),
-    // What is coded says by it, too, how old it is: the edge's metric and a probe read it.
+    // The edge's metric and a probe read a compressed list's age from it.
     'last-modified': new Date(minuteStart(document.minute)).toUTCString(),
     ...(coding === 'identity' ? {} : { 'content-encoding': coding }),
   }

@@ -8,7 +8,7 @@ import type { Connections } from './connections.ts'
 import { errorResponse } from './error-response.ts'
 import type { HttpResponse } from './response.ts'
 
-/** What responses are counted by: the two routes, and everything else. */
+/** The label that responses are counted under: one of the two routes, or anything else. */
 export type Route = 'live' | 'daily' | 'other'
 
 /** A refused client gets this long to read why, before its connection is cut. */

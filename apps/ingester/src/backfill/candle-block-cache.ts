@@ -43,7 +43,7 @@ interface CachedBlock {
   /** The newest minute whose candles were complete when the block was fetched. */
   readonly completeTo: EpochMinute
   readonly block: Promise<CandleBlock>
-  /** What `block` has resolved with, and when, by the clock's elapsed time; undefined before. */
+  /** The block and when it came, by the clock's elapsed time; undefined while it is being fetched. */
   fetched?: CandleBlock
   fetchedAt?: Milliseconds
 }
@@ -69,14 +69,14 @@ export class CandleBlockCache {
     this.#log = context.log
   }
 
-  /** What could not be read of the exchanges' answers. */
+  /** Candles of the exchanges that could not be read. */
   unreadable() {
     const oldest = this.#clock.elapsed() - HOUR_MS
     const recent = [...this.#blocks.values()].filter(({ fetchedAt = 0 }) => fetchedAt > oldest)
     return {
       /** How many pages had rows that could not be read. */
       pages: { ...this.#unreadablePages },
-      /** What was wrong with those of the last hour of which no better one has come. */
+      /** The last hour's reasons; a block that was fetched again and could be read has none. */
       reasons: [...new Set(recent.flatMap(({ fetched }) => fetched?.problem ?? []))],
     }
   }

@@ -32,7 +32,7 @@ export class CandleBlock {
   readonly newestTrade: EpochMinute
   /** Whether a candle is missing that another answer may have. */
   readonly isUnconfirmed: boolean
-  /** What is wrong with rows that could not be read, any of which may be a candle; undefined when all could. */
+  /** Why some rows could not be read, any of which may be a candle; undefined when all could be. */
   readonly problem: string | undefined
   /** Candles with a trade, by their minutes. */
   readonly #trades: ReadonlyMap<EpochMinute, MinuteCandle>

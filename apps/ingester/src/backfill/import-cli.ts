@@ -82,7 +82,7 @@ async function run(options: ImportOptions): Promise<void> {
   // A person watches: warnings only, beside the bar.
   const log = { debug: () => {}, info: () => {}, warn: complain, error: complain }
   const context: Context = { clock, random, signal: AbortSignal.any([signal, ending.signal]), log }
-  // Requests and waits of all coins listen.
+  // The requests and waits of all coins listen to it.
   setMaxListeners(0, context.signal)
   // An ingester fetches candles of its own at the same time.
   const upbitPerSecond = config.UPBIT_REQUESTS_PER_SECOND / 2

@@ -263,7 +263,7 @@ function isRefusal(thrown: unknown): boolean {
   return thrown instanceof HttpError && thrown.status >= 400 && thrown.status < 500
 }
 
-/** What is noted of a day that candles leave without some samples, or without any, and of one that `ALLOW` opens. */
+/** How Redis remembers a day that candles did not fill, wholly or partly, or that only `ALLOW` would. */
 function markOf(date: UtcDate, hasRow: boolean, isImplausible: boolean): string {
   return `${date}${hasRow ? '' : ' empty'}${isImplausible ? ' implausible' : ''}`
 }

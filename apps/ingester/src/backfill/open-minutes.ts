@@ -44,7 +44,7 @@ export interface CoinTrouble {
 /** The minutes of a coin that are to be filled next: its newest ones, within one block of each exchange. */
 export interface OpenWindow extends CoinMinutes {
   readonly of: OpenCoin
-  /** What the fetch before has come to, if it has failed. */
+  /** Why the previous fetch failed; undefined if it did not. */
   readonly trouble: CoinTrouble | undefined
 }
 

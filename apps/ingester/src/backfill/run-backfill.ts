@@ -182,7 +182,7 @@ export class Backfill {
       return await decideWindow(window, this.#blocks)
     } catch (thrown) {
       if (signal.aborted) return undefined
-      // What all coins need is no trouble of one of them.
+      // A failure that every coin would meet is not held against this one.
       await this.#blocks.fetchLimit()
       const { waitsUntil, ...fields } = this.#openMinutes.fail(window, thrown)
       const delayMs = waitsUntil - clock.elapsed()

@@ -63,7 +63,7 @@ export class CoinsWithoutRows {
     this.#held = withRate([...found.values()].filter(isOld), gaps, samples.length)
   }
 
-  /** Those first about which an operator can do something. */
+  /** Coins that an operator can do something about come first. */
   status(): readonly Held[] {
     return this.#held.toSorted((a, b) => Number(mayBeAllowed(b)) - Number(mayBeAllowed(a)))
   }

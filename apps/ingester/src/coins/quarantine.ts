@@ -34,7 +34,7 @@ export class Quarantine {
   readonly #allow: ReadonlySet<string>
   readonly #deny: ReadonlySet<string>
   readonly #onTracked: NonNullable<QuarantineOptions['onTracked']>
-  /** What the last comparison of each pair that is not released has shown; undefined before the first. */
+  /** The last comparison of each quarantined pair; undefined before the first. */
   #held: ReadonlyMap<string, string | undefined> = new Map()
   #subscribed: readonly Coin[] = []
   #tracked: readonly Coin[] = []
@@ -99,7 +99,7 @@ export class Quarantine {
       tracked: this.tracked.length,
       /** Pairs that are not published yet, and how they differ from the market; undefined before a comparison. */
       quarantined,
-      /** What `ALLOW` names. */
+      /** The symbols that `ALLOW` names. */
       allowed: [...this.#allow],
     }
   }
@@ -128,7 +128,7 @@ function nameOf(coin: Coin): string {
   return `${pairOf(coin)} ${coin.name}`
 }
 
-/** What tells a coin's pair of markets apart: the same ticker on other markets is another pair. */
+/** Identifies a pair of markets: the same ticker on other markets is another pair. */
 export function pairOf({ symbol, upbit, binance }: Coin): string {
   return `${symbol} ${upbit} ${binance}`
 }

@@ -104,12 +104,12 @@ export class CatalogueRefresh {
     const { wanted, readPublished, fetchListings, onCatalogue } = this.#options
     // Read before the lists are fetched, so that a coin that another ingester tracks is in them unless delisted.
     const known = await readPublished()
-    // Who is closed opens no feeds any more.
+    // The ingester may have been closed meanwhile, and then opens no feeds.
     this.#context.signal.throwIfAborted()
     const published = known ?? []
     const tracked = published.filter(({ order }) => order !== undefined)
     const isFirst = this.#listings === undefined
-    // What was published needs no comparison with the market, which may be far off it by now.
+    // A published pair is not compared with the market again, which it may be far off by now.
     if (isFirst && wanted === 'all' && known === undefined)
       throw new KimchiError('KIMCHI_ERR_NOT_READY', 'Redis has not said yet which coins were published')
     if (isFirst && this.#coins.length === 0) this.#start(tracked, published)

@@ -23,7 +23,7 @@ export async function examine(
   { clock, random, log }: Omit<Context, 'signal'>,
 ): Promise<readonly Finding[]> {
   const ending = new AbortController()
-  // Every connection, every request and every wait listens.
+  // Every connection, request and wait listens to it.
   setMaxListeners(100, ending.signal)
   const context = { clock, random, log, signal: ending.signal }
   void clock.wait(DEADLINE_MS, ending.signal).then(() => ending.abort())

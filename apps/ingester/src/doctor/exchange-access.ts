@@ -12,7 +12,7 @@ export interface DoctorOptions {
 /** The doors of the service, and what the exchanges have said at them. */
 export type ExchangeAccess = ReturnType<typeof createExchangeAccess>
 
-/** What is refused is an answer: nobody waits for its end. */
+/** A ban is a finding, too: the doctor does not wait until it is over. */
 export const AT_ONCE = { worthMs: 0 }
 
 /** The same doors as the service's, so that an address that fails is replaced in the same way. */

@@ -43,7 +43,7 @@ export class DayMending {
   async run(): Promise<void> {
     const { clock, signal } = this.#context
     for (let round = 0; !signal.aborted; round++) {
-      // That Redis is away is told by its own reason.
+      // Redis being away is a reason of its own.
       const board = await this.#options.reader.readBoard().catch(() => undefined)
       const coins = board?.coins ?? []
       for (const { symbol } of coins) {

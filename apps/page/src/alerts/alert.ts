@@ -56,7 +56,7 @@ export function firingOf(alerts: Alerts, current: readonly CoinPremium[]): Firin
 
 export const keyOf = ({ target, bound }: Pick<Firing, 'target' | 'bound'>) => `${target} ${bound}`
 
-/** What has been told once these rows are: a bound that is not reached stays until the premium is back. */
+/** The alerts that count as told after these rows: one that fires, and one whose premium is not back yet. */
 export function toldAfter(told: Told, alerts: Alerts, current: readonly CoinPremium[]): Told {
   const known = compare(alerts, current).filter(
     one => one.isReached || (told[keyOf(one)] === one.threshold && !one.isBack),

@@ -262,7 +262,7 @@ export class Way {
         : reason instanceof SubscriptionRefused
           ? 'the exchange refuses the subscription; if it names a code, DENY=SYMBOL excludes that coin'
           : 'no data from the exchange, reconnecting'
-    // Who asked tells of what has no answer by REST.
+    // The caller of a REST request logs that it had no answer.
     if (!isWorthALine(failures) || (of === 'rest' && reason instanceof Unreachable)) log.debug(fields, line)
     else if (isBlocked(reason)) log.error(fields, `blocked by the exchange`)
     else log.warn(fields, line)

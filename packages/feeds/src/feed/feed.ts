@@ -191,7 +191,7 @@ export class Feed {
       this.#counters.reconnects += 1
       this.#forget(before)
     } else if (before && fetchTradingPrices)
-      // What it still had on its way is lost. Upbit's SNAPSHOTs have told of that.
+      // Its frames that are still on their way are lost. On Upbit the new one's SNAPSHOTs showed them.
       sink.miss(this.#exchange, undefined, receivedAt)
     if (this.#acknowledged === connection) this.#tradingStatus.seed(connection.markets)
     void this.#closeOthers(connection)

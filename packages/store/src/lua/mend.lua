@@ -70,7 +70,7 @@ register_writing('kp_mend_days', MEND_COMMANDS, function(reader, retention_days)
   return mend_days(symbol, turn, turns, from, retention_days)
 end)
 
--- What ingesters of older releases call -----------------------------------------------------------------------
+-- For ingesters of older releases -----------------------------------------------------------------------------
 
 -- Arguments: symbol. Mends the kept days of which more is stored than their rows count, two at most. Reply: the date of
 -- one, if any.

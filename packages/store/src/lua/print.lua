@@ -1,4 +1,4 @@
--- What redis-cli prints for people -----------------------------------------------------------------------------
+-- For people who read redis-cli --------------------------------------------------------------------------------
 
 -- The fewest digits that read back as the same number.
 local function price_text(price)
@@ -63,7 +63,7 @@ local function mean_text(row)
   return percent_text(row.sum < 0 and -magnitude or magnitude)
 end
 
--- What is printed at once: everybody waits meanwhile, and years of days would take long.
+-- Nobody else is served while Redis prints, and years of days would take long.
 local MAX_DAYS = 400
 
 -- Arguments: symbol [days [date]], without them the newest 30, with both those up to that date. Reply: one readable

@@ -114,7 +114,7 @@ local function read_open(reader)
 end
 
 register_reading('kp_open', read_open)
--- What ingesters call that know no kp_open.
+-- For ingesters that do not know kp_open.
 register_reading('kp_missing', read_open)
 
 -- Reply: INFO memory of the server that holds these keys, whichever that is on a Cluster.

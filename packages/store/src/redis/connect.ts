@@ -49,7 +49,7 @@ export class RedisConnection {
     this.#client.on('ready', () => this.#report(undefined))
     // Without a listener an `error` event would end the program.
     this.#client.on('error', error => {
-      // That nothing can be written only follows from the error before.
+      // A failed write only follows from the error before.
       if (this.#problem && !/isn't writeable/.test(error.message)) this.#report(reasonOf(error))
     })
     this.#client.on('connect', () => {

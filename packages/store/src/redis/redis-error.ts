@@ -9,10 +9,10 @@ const RETRYABLE: readonly KimchiErrorCode[] = [
   'KIMCHI_ERR_NOT_READY',
 ]
 
-/** What a server answers that can't serve for a while; it passes without a person. */
+/** Errors of a server that can't serve for a while, and will again without anybody's help. */
 const AWAY = /^(LOADING|READONLY|NOREPLICAS|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY) /
 
-/** What an operator does about a right that a user lacks. */
+/** The remedy for a right that the user lacks. */
 const GRANT = 'give this user the rights of deploy/redis/users.acl, then run: redis-cli ACL LOAD'
 
 /**
@@ -48,7 +48,7 @@ export function isRefusal(error: unknown): boolean {
   return error instanceof KimchiError && error.code === 'KIMCHI_ERR_REDIS_REFUSES'
 }
 
-/** What a command meets on a connection with this problem: nobody is there, or somebody who does not let us in. */
+/** The error of a command on a connection that is down, or that the server does not let in. */
 export function problemError(problem: string): KimchiError {
   const isLogin = / (WRONGPASS|NOAUTH|NOPERM) /.test(problem)
   return new KimchiError(isLogin ? 'KIMCHI_ERR_REDIS_REFUSES' : 'KIMCHI_ERR_REDIS', problem)
@@ -64,7 +64,7 @@ export function reasonOf(error: unknown): string {
     return `the server closed the connection before it read a command: its max number of clients may be reached (${code})`
   const text = messageOf(error)
   if (text.startsWith('WRONGPASS ')) return `${text} (in a URL user and password are percent-encoded)`
-  // The first byte of the answer is none of the protocol's: a web server's, for example.
+  // The answer does not begin as Redis' protocol does: a web server may have sent it.
   if (text.startsWith('Unknown RESP type')) return 'what answers there is not a Redis'
   return lastNodeError === undefined ? text : `${text} (${messageOf(lastNodeError)})`
 }

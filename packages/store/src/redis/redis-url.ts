@@ -72,7 +72,7 @@ export function parseRedisUrl(text: string): RedisTarget | undefined {
 /** Undefined when a host, a port or the credentials can't be ones. */
 function parseAuthority(userinfo: string, hostList: readonly string[], defaultPort: number) {
   try {
-    // A URL has one host: each of the list makes one, with the same credentials.
+    // A URL has one host, so each host of the list becomes a URL with the same credentials.
     const urls = hostList.map(host => new URL(`redis://${userinfo}${host}`))
     const hosts = urls.map(({ hostname, port }) => ({
       host: hostname.replace(/^\[|\]$/g, ''),

@@ -10,7 +10,7 @@ const RENEW_AFTER_MS = 15_000
 
 const DEGRADED_ADVICE = 'The service goes on, less well: docs/exchanges.md says how. Tell the project.'
 
-/** What it means that no stream came. */
+/** Why no stream came. */
 export function judgeRefusal(thrown: unknown): Verdict {
   if (!(thrown instanceof SubscriptionRefused)) return unknownBecause(thrown)
   return fail(thrown.message, 'If it names a code, DENY=SYMBOL excludes its coin. Tell the project.')

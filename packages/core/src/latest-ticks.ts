@@ -60,7 +60,11 @@ export class LatestTicks {
       this.record(tick)
       return interruption
     }
-    if (interruption !== undefined) exchange.pricesFrom = interruption.pricesFrom
+    if (interruption !== undefined) {
+      const { pricesFrom, isSeedWanted } = interruption
+      // What came in the same millisecond came before this frame. A new connection has brought SNAPSHOTs of its own.
+      exchange.interrupt(pricesFrom, isLate || isSeedWanted ? receivedAt + 1 : pricesFrom)
+    }
     if (isSkewed !== undefined) exchange.stateOf(minuteOf(receivedAt)).isSkewed = isSkewed
     if (isStream && tradedAt !== undefined && !isAhead) exchange.stateOf(minuteOf(tradedAt)).isUp = true
     if (isAhead) this.miss(tick.exchange, tick.market, receivedAt)
@@ -78,7 +82,7 @@ export class LatestTicks {
    */
   miss(exchange: Exchange, market: Market | undefined, receivedAt: EpochMs): void {
     const ticks = this.#exchanges[exchange]
-    if (market === undefined) ticks.pricesFrom = receivedAt
+    if (market === undefined) ticks.interrupt(receivedAt, receivedAt + 1)
     else ticks.ticksOf(market).miss(receivedAt)
   }
 
@@ -141,6 +145,12 @@ class ExchangeTicks {
     const ticks = this.markets.get(market) ?? new MarketTicks()
     this.markets.set(market, ticks)
     return ticks
+  }
+
+  /** @param before SNAPSHOTs received before this confirm no price any more */
+  interrupt(pricesFrom: EpochMs, before: EpochMs): void {
+    this.pricesFrom = pricesFrom
+    for (const ticks of this.markets.values()) ticks.unconfirm(before)
   }
 
   stateOf(minute: EpochMinute) {

@@ -38,7 +38,7 @@ export class MarketTicks {
   #upToNow = NOTHING
   /** What was known before the newest minute began. */
   #before = NOTHING
-  /** The last SNAPSHOT, in which the exchange itself names the last trade. */
+  /** The last SNAPSHOT, in which the exchange itself names the last trade, if nothing was lost since. */
   #confirmation: Tick | undefined
   #missed: Missed | undefined
 
@@ -68,6 +68,12 @@ export class MarketTicks {
     const isNew = receivedAt - lastAt > MISSED_TOGETHER_MS && this.#isKnownSince(lastAt)
     const last = Math.max(lastAt, receivedAt)
     this.#missed = { count: count + 1, since: isNew ? receivedAt : since, lastAt: last }
+    this.unconfirm(receivedAt + 1)
+  }
+
+  /** Forgets a SNAPSHOT from before: frames that followed it may be lost. */
+  unconfirm(before: EpochMs): void {
+    if (this.#confirmation && this.#confirmation.receivedAt < before) this.#confirmation = undefined
   }
 
   /** The frames that could not be read or placed; undefined where there were none. */
@@ -121,13 +127,9 @@ export class MarketTicks {
     return [frame?.receivedAt, seed && askedAt(seed)].some(heardAt => heardAt !== undefined && heardAt > at)
   }
 
-  /**
-   * From when on frames count: from `from` with a SNAPSHOT since, else from a seed's request, else never. A SNAPSHOT of
-   * the same millisecond may have come before the late frame that superseded it.
-   */
+  /** From when on frames count: from `from` with a SNAPSHOT since, else from a seed's request, else never. */
   #confirmedFrom(minute: EpochMinute, from: EpochMs, seed: Tick | undefined): EpochMs {
-    const snapshot = this.#confirmation
-    if (snapshot && snapshot.receivedAt > from && snapshot.eventAt < minuteStart(minute)) return from
+    if (this.#confirmation && this.#confirmation.eventAt < minuteStart(minute)) return from
     return seed !== undefined && askedAt(seed) >= from ? askedAt(seed) : Number.POSITIVE_INFINITY
   }
 }

@@ -440,6 +440,6 @@ t.test('late frames supersede the snapshot that was held up with them', async t 
     upbitTick(BTC, price, eventAt, { receivedAt: at(4), ...changes })
   const latest = record(held(1, at(-60), { origin: 'snapshot' }), held(2, at(-10)), held(3, at(3)))
   t.equal(priceBefore(latest, M), undefined)
-  latest.record(held(3, at(3), { origin: 'snapshot', receivedAt: at(4.1) }))
-  t.equal(priceBefore(latest, M + 1), 3, 'the next snapshot tells')
+  latest.record(held(3, at(3), { origin: 'snapshot' }))
+  t.equal(priceBefore(latest, M + 1), 3, 'the next snapshot tells, however soon')
 })

@@ -189,11 +189,11 @@ function checkError(t: Test, { headers, body }: Awaited<ReturnType<typeof ask>>,
   t.match(JSON.parse(body.toString()), { result: 'error', code, message: String })
 }
 
-/** Everything that comes back for these bytes, after which a client closes its half, until the connection closes. */
+/** Everything that comes back for these bytes until the connection closes. */
 function raw(port: number, bytes: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = ''
-    const socket = connect(port, '127.0.0.1', () => socket.end(bytes))
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes))
     socket.setEncoding('latin1').on('data', part => {
       text += part
     })

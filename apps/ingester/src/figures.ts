@@ -51,8 +51,8 @@ export function figuresOf(status: IngesterStatus): Readonly<Record<string, Figur
   const { stored, settled, refused, drift } = backfill
   const eachFeed = (read: (feed: FeedsStatus[number]) => Value, metric?: Metric) =>
     eachOf(feeds, read, metric)
-  const problemOf = (exchange: Exchange) =>
-    doors.find(({ rest }) => rest.exchange === exchange)?.rest.held?.reason
+  const ways = doors.map(({ rest }) => rest)
+  const problemOf = (exchange: Exchange) => ways.find(way => way.exchange === exchange)?.held?.reason
   return {
     version: one(status.version),
     tracked_coins: one(quarantine.tracked),
@@ -89,7 +89,6 @@ export function figuresOf(status: IngesterStatus): Readonly<Record<string, Figur
     backfill_binance_problem: one(problemOf('binance')),
     backfill_problem: one(backfill.problem),
     unreadable_candles: each('exchange', backfill.unreadable.pages),
-    drift_compared: one(drift?.compared),
     drift_median_e4: one(
       drift?.medianE4,
       gauge('Median difference of live premiums and those of candles; 0.01 is a percentage point.', {
@@ -101,22 +100,16 @@ export function figuresOf(status: IngesterStatus): Readonly<Record<string, Figur
       drift && `${drift.worst.e4} (${drift.worst.symbol} ${formatTimestamp(drift.worst.minute)})`,
     ),
     stream_base: eachFeed(({ base }) => base.inUse),
-    rest_base: eachOf(
-      doors.map(({ rest }) => rest),
-      ({ inUse }) => inUse,
-    ),
+    rest_base: eachOf(ways, ({ inUse }) => inUse),
     state: eachFeed(({ state }) => state),
     data_age_ms: eachFeed(({ lastDataAt }) => lastDataAt && at - lastDataAt),
     watermark_age_ms: eachFeed(
       ({ watermark }) => watermark && at - watermark,
       gauge('Age of the newest event time of the stream.', { name: 'watermark_age_seconds', factor: 1e-3 }),
     ),
-    status_age_ms: eachFeed(({ statusAt }) => at - statusAt),
-    status_failures: eachFeed(({ statusFailures }) => statusFailures),
     halted: eachFeed(({ halted }) => halted.join(', ')),
     unreadable_frames: eachFeed(({ missed }) => missed.map(({ market, count }) => `${market} (${count})`)),
     late_ticks: eachFeed(({ lateTicks }) => lateTicks),
-    attempts: eachFeed(({ attempts }) => attempts),
     silences: eachFeed(feed => feed.silences, counter('Silences of more than 3 s on an open connection.')),
     reconnects: eachFeed(feed => feed.reconnects, counter('Times that data came back after a break.')),
     malformed: eachFeed(({ malformed }) => malformed, counter('Frames that were dropped as broken.')),

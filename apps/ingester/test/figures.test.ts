@@ -7,9 +7,6 @@ t.test('the hash shows the address in use, ages, the watermark, and what is halt
     binance_stream_base: 'wss://b',
     binance_data_age_ms: '200',
     binance_watermark_age_ms: '250',
-    binance_status_age_ms: '60000',
-    binance_status_failures: '4',
-    binance_attempts: '2',
     binance_silences: '1',
     binance_halted: 'SOLUSDT',
   })

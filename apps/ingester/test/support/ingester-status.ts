@@ -11,8 +11,6 @@ export function statusWith(changes: object): IngesterStatus {
     lastDataAt: NOW - 200,
     watermark: NOW - 250,
     statusAt: NOW - 60_000,
-    statusFailures: 4,
-    attempts: 2,
     silences: 1,
     halted: ['SOLUSDT'],
     lateTicks: 0,

@@ -9,16 +9,12 @@ export type FeedState = 'connecting' | 'up' | 'waiting' | 'blocked' | 'closed'
 
 /** What a feed counts from its opening on, and its last error. */
 export class FeedCounters {
-  /** Connections tried. */
-  attempts = 0
   /** Times that data came back after it had broken off. */
   reconnects = 0
   /** Silences of more than 3 s on an open connection. */
   silences = 0
   /** Frames that were dropped as broken. */
   malformed = 0
-  /** Requests for the trading status that failed. */
-  statusFailures = 0
   /** Kept after it is over. */
   lastError: { readonly message: string; readonly at: EpochMs } | undefined
   readonly #exchange: Exchange

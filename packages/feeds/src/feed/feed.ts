@@ -206,7 +206,6 @@ export class Feed {
       markets: () => this.#markets,
       onFrame: (decoded, connection) => this.#receive(decoded, connection),
       onAttempt: connection => {
-        this.#counters.attempts += 1
         this.#connections.add(connection)
         connection.signal.addEventListener('abort', () => this.#noteEnd(connection), { once: true })
       },

@@ -111,7 +111,6 @@ export class TradingStatus {
       } catch (cause) {
         if (signal.aborted) return
         for (const market of unseeded) this.#unseeded.add(market)
-        counters.statusFailures += 1
         counters.remember(cause)
         await retry.wait(cause, 'the request for the trading status failed and will be repeated')
       }

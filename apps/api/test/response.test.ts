@@ -104,7 +104,6 @@ t.test('max-age counts down to the next minute’s list', async t => {
   t.equal(at(63), 1, 'due now')
   t.equal(at(73), 1, 'overdue by 10 s')
   t.equal(at(73.001), 5, 'overdue by more')
-  t.equal(at(100_000), 5)
   t.equal(at(-500), 63, 'a clock that is behind')
 })
 

@@ -3,9 +3,7 @@ import { KimchiError, messageOf, noNetworkIn } from '../src/errors.ts'
 
 t.test('anything thrown has a text', async t => {
   t.equal(messageOf(new Error('broken')), 'broken')
-  t.equal(messageOf('broken'), 'broken')
   t.equal(messageOf(undefined), 'undefined')
-  t.equal(messageOf(null), 'null')
 })
 
 t.test('an error that is a cause of its own cause is told once', async t => {

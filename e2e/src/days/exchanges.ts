@@ -114,7 +114,13 @@ export function openExchanges(world: World, options: SimulatorOptions, find: Fin
   return {
     simulator,
     networkOf,
-    isHeard: (minute: number) => isHeard(simulator, options.coins, minute),
+    /** @param isLeftOut whether a coin may not be subscribed, so that nobody hears of its trades */
+    isHeard: (minute: number, isLeftOut: (id: string) => boolean) =>
+      isHeard(
+        simulator,
+        options.coins?.filter(({ id }) => !isLeftOut(id)),
+        minute,
+      ),
     openSockets: () => [...ways].filter(({ wire }) => wire.isOpen).length,
     ways,
     /** Candles that an answer has lacked, by the ingester, symbol and time. */

@@ -159,7 +159,7 @@ export async function runDay(options: DayOptions) {
     await world.passTo(world.now + 1_000)
     oracle.readStoredList(rows, replicas.filter(isCalm))
     await world.passTo((from + minute) * MINUTE_MS + LIVE_WITHIN_MS)
-    const isHeard = exchanges.isHeard(from + minute)
+    const isHeard = exchanges.isHeard(from + minute, id => plan.halted(id, world.now))
     const demandOf = (symbol: string) => plan.demandOf(symbol, isHeard)
     for (const { documents } of replicas) oracle.readLive(documents.live(), from + minute, demandOf)
     await world.passTo((from + minute) * MINUTE_MS + 30_000)

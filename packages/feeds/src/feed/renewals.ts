@@ -25,13 +25,13 @@ interface Renewal {
 export class Renewals {
   #last: Renewal | undefined
 
-  /** Notes that the subscription is sent again; returns the answer to the renewal before, if it is one. */
+  /** Notes that the subscription is sent again; returns the answer to the renewal before, for markets in both. */
   renew(asked: Asked, markets: readonly Market[]): Answer | undefined {
     const last = this.#last
     this.#last = { asked, markets, shown: new Set(), trading: new Map(), isWhole: false }
-    if (!last?.isWhole) return undefined
-    const isAnswer = last.markets.filter(market => last.shown.has(market)).length * 2 >= last.markets.length
-    return isAnswer ? last : undefined
+    const shown = last?.markets.filter(market => last.shown.has(market)) ?? []
+    if (!last?.isWhole || shown.length * 2 < last.markets.length) return undefined
+    return { ...last, markets: last.markets.filter(market => markets.includes(market)) }
   }
 
   /** Notes a frame of a market. */

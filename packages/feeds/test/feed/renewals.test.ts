@@ -119,15 +119,16 @@ for (const what of ['a cut', 'a silence'] as const) {
 
 t.test('a renewal is no answer before the stream has gone on for five seconds', async t => {
   const renewals = new Renewals()
-  const renew = (second: number, goesOnFor: number) => {
-    const answer = renewals.renew({ at: AT + second * 1_000, elapsed: second * 1_000 }, ['KRW-BTC'])
+  const renew = (second: number, goesOnFor: number, markets = ['KRW-BTC']) => {
+    const answer = renewals.renew({ at: AT + second * 1_000, elapsed: second * 1_000 }, markets)
     renewals.hear('KRW-BTC', true, true)
     renewals.wholeUntil(AT + (second + goesOnFor) * 1_000)
     return answer
   }
   renew(0, 4.999)
   t.equal(renew(60, 5), undefined)
-  t.match(renew(120, 5), { asked: { at: AT + 60_000 } })
+  t.match(renew(120, 5), { asked: { at: AT + 60_000 }, markets: ['KRW-BTC'] })
+  t.strictSame(renew(180, 5, ['KRW-ETH'])?.markets, [], 'nor of a market that is no longer subscribed')
 })
 
 t.test('what a frame says of its market stands', async t => {

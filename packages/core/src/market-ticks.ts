@@ -47,7 +47,7 @@ export class MarketTicks {
     const isStream = origin === 'stream'
     if (tradable === false) this.haltedAt = receivedAt
     else if (tradable || (isStream && outranks(tradedAt, this.haltedAt)))
-      this.#resume(isStream ? eventAt : receivedAt)
+      this.#resume(isStream ? eventAt : undefined)
     const minute = minuteOf(eventAt)
     if (minute > this.#upToNow.minute) this.#before = this.#upToNow
     else if (minute < this.#upToNow.minute) this.#before = withTick(this.#before, tick)
@@ -58,7 +58,7 @@ export class MarketTicks {
 
   /** Notes an exchange's answer to a status request. A trade at least 2 s after the request outranks a "no". */
   setTradable(tradable: boolean, askedAt: EpochMs): void {
-    if (tradable) this.#resume(askedAt)
+    if (tradable) this.#resume(undefined)
     else if (!outranks(this.#upToNow.tradedAt, askedAt)) this.haltedAt = askedAt
   }
 
@@ -95,8 +95,9 @@ export class MarketTicks {
     return { price, tradedAt: known.tradedAt, tradable }
   }
 
-  #resume(at: EpochMs): void {
-    if (this.haltedAt !== undefined) this.#resumedAt = at
+  /** @param at of the trade that ended a halt; undefined where nothing says when it ended */
+  #resume(at: EpochMs | undefined): void {
+    if (this.haltedAt !== undefined && at !== undefined) this.#resumedAt = at
     this.haltedAt = undefined
   }
 

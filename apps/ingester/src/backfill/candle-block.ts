@@ -79,8 +79,7 @@ export class CandleBlock {
 
   /** Whether the candle of `minute` should exist but is missing. */
   lacks(minute: EpochMinute): boolean {
-    const state = this.#missing.get(minute) ?? 'unreadable'
-    return state !== 'unreadable'
+    return (this.#missing.get(minute) ?? 'unreadable') !== 'unreadable'
   }
 
   /** Whether there was a trade in the 60 s before `minute`. */
@@ -122,7 +121,7 @@ export interface CandleLegs {
 
 /**
  * The candles from `first` to `last` that should be there and are not. Upbit writes none for a minute without a trade,
- * but a page of it is short only where the market has no older candles.
+ * but a page of it is short only where the market has no older candles; a full one says nothing of minutes before it.
  */
 export function missingOf(
   { exchange, count }: Pick<CandleRequest, 'exchange' | 'count'>,
@@ -136,7 +135,8 @@ export function missingOf(
   for (let minute = first; minute <= last; minute++) {
     if (there.has(minute)) continue
     if (unreadable.includes(minute) || unreadable.includes(undefined)) missing.set(minute, 'unreadable')
-    else if (exchange === 'binance' || (isShort && minute < oldest))
+    else if (exchange === 'upbit' && minute < oldest && !isShort) missing.set(minute, 'unreadable')
+    else if (exchange === 'binance' || minute < oldest)
       missing.set(minute, previous?.lacks(minute) ? 'confirmed' : 'unconfirmed')
   }
   return missing

@@ -3,7 +3,7 @@ import type { CandlePage, CandleRequest, MinuteCandle } from '@kimchi/feeds'
 import { createMemoryLog } from '@kimchi/testkit'
 import { createManualClock } from '@kimchi/testkit/manual-clock'
 import t from 'tap'
-import { CandleBlock } from '../../src/backfill/candle-block.ts'
+import { CandleBlock, missingOf } from '../../src/backfill/candle-block.ts'
 import { CandleBlockCache } from '../../src/backfill/candle-block-cache.ts'
 
 /** A multiple of both exchanges' blocks. */
@@ -229,12 +229,13 @@ t.test(
   },
 )
 
-// docs/faults.md, 81 and 103
-t.test('a short page with a row that cannot be read says no more than a short page', async t => {
-  const { blockOf, lacking, spoilt } = open()
-  lacking.set('KRW-A', open => open < D + 150)
-  spoilt.set('KRW-A', D + 180)
-  t.notOk((await blockOf('upbit', 'KRW-A', D + 199)).knows(D + 100))
+// docs/faults.md, 103
+t.test('a full page of Upbit with two rows of a minute says nothing of what precedes it', async t => {
+  const candles = Array.from({ length: 198 }, (_, at): MinuteCandle => [D + 2 + at, 1, 1])
+  const asked = { first: D - 60, last: D + 199, previous: undefined }
+  const of = { exchange: 'upbit', count: 200 } as const
+  const missing = missingOf(of, { candles, unreadable: [D + 1, D + 1] }, asked)
+  t.notOk(new CandleBlock(candles, D + 300, missing, 'two rows').knows(D))
 })
 
 // docs/faults.md, 103

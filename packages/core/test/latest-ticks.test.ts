@@ -442,4 +442,6 @@ t.test('late frames supersede the snapshot that was held up with them', async t 
   t.equal(priceBefore(latest, M), undefined)
   latest.record(held(3, at(3), { origin: 'snapshot' }))
   t.equal(priceBefore(latest, M + 1), 3, 'the next snapshot tells, however soon')
+  latest.record(upbitTick('KRW-ETH', 1, at(5)), { openedAt: at(3.9) })
+  t.equal(priceBefore(latest, M + 1), 3, 'also where its connection had been opened before')
 })
